@@ -190,8 +190,9 @@ private:
     unsigned rows = rowsWith(segment, root);
     if (rows == 0 && !onePass)
       return false;
-    if (forThreads && !onePass &&
-        (isLongInside(root, rows) || llvm::any_of(segment.roots, [&](unsigned other) { return isLongInside(other, rows); })))
+    if (forThreads && !onePass && (isLongInside(root, rows) || llvm::any_of(segment.roots, [&](unsigned other) {
+                                     return isLongInside(other, rows);
+                                   })))
       return false;
     segment.rowDims = rows;
     segment.rowShape.resize(rows);

@@ -5,7 +5,8 @@
 
 namespace dgc::rt::gpu {
 
-/// Variables are copied in pieces of this size through pinned memory.
+/// Pinned memory that variables are copied through, in pieces of half its size: one is copied while the host works on the
+/// other.
 inline constexpr uint64_t transferBytes = uint64_t{4} << 20;
 
 /// What products have to work in.

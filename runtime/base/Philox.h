@@ -40,26 +40,33 @@ public:
   }
   uint32_t bits32(uint64_t e) const { return block(e / 4)[e % 4]; }
   /// Low word first.
-  uint64_t bits64(uint64_t e) const {
-    PhiloxBlock b = block(e / 2);
-    return b[2 * (e % 2)] | (uint64_t{b[2 * (e % 2) + 1]} << 32);
+  uint64_t bits64(uint64_t e) const { return bits64(block(e / 2), e % 2); }
+  static uint64_t bits64(const PhiloxBlock &b, uint64_t lane) {
+    return b[2 * lane] | (uint64_t{b[2 * lane + 1]} << 32);
   }
   /// In [0, 1), a multiple of 2^-24.
-  float uniformF32(uint64_t e) const { return static_cast<float>(bits32(e) >> 8) * 0x1p-24f; }
+  float uniformF32(uint64_t e) const { return uniformF32(block(e / 4), e % 4); }
   /// In [0, 1), a multiple of 2^-53.
-  double uniformF64(uint64_t e) const { return static_cast<double>(bits64(e) >> 11) * 0x1p-53; }
+  double uniformF64(uint64_t e) const { return uniformF64(block(e / 2), e % 2); }
   /// Standard normal, Box-Muller on the two f32 uniforms of the pair, computed
   /// in f64.
-  double normal(uint64_t e) const {
-    PhiloxBlock b = block(e / 2);
-    double u1 = (b[2 * (e % 2)] >> 8) * 0x1p-24, u2 = (b[2 * (e % 2) + 1] >> 8) * 0x1p-24;
+  double normal(uint64_t e) const { return normal(block(e / 2), e % 2); }
+  /// Standard normal, truncated to [-2, 2], by inversion of the f64 uniform.
+  double truncatedNormal(uint64_t e) const { return truncatedNormal(block(e / 2), e % 2); }
+
+  // The same of a block that is there, by the place of the element in it.
+  static float uniformF32(const PhiloxBlock &b, uint64_t lane) { return static_cast<float>(b[lane] >> 8) * 0x1p-24f; }
+  static double uniformF64(const PhiloxBlock &b, uint64_t lane) {
+    return static_cast<double>(bits64(b, lane) >> 11) * 0x1p-53;
+  }
+  static double normal(const PhiloxBlock &b, uint64_t lane) {
+    double u1 = (b[2 * lane] >> 8) * 0x1p-24, u2 = (b[2 * lane + 1] >> 8) * 0x1p-24;
     return std::sqrt(-2.0 * std::log(1.0 - u1)) * std::cos(6.283185307179586476925 * u2);
   }
-  /// Standard normal, truncated to [-2, 2], by inversion of the f64 uniform.
-  double truncatedNormal(uint64_t e) const {
+  static double truncatedNormal(const PhiloxBlock &b, uint64_t lane) {
     constexpr double lo = 0.022750131948179207200,
                      hi = 0.977249868051820792800; // Phi(-2), Phi(2)
-    return inverseNormal(lo + uniformF64(e) * (hi - lo));
+    return inverseNormal(lo + uniformF64(b, lane) * (hi - lo));
   }
 
   /// The quantile of the standard normal at p in (1e-11, 1 - 1e-11), to 16

@@ -8,11 +8,13 @@
 #include "runtime/base/Status.h"
 #include "runtime/collective/Transport.h"
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -120,9 +122,19 @@ public:
   /// Host memory that exchanges may use, pinned as long as the device lives: pin() existing memory, or allocate it.
   virtual absl::Status pin(std::span<std::byte> memory) = 0;
   virtual absl::StatusOr<std::span<std::byte>> allocatePinned(uint64_t bytes) = 0;
-  /// Copy synchronously, after all work that was queued before.
-  virtual absl::Status upload(void *to, std::span<const std::byte> from) = 0;
+  // Copy or fill synchronously, after all work that was queued before.
+  /// `write(offset, piece)` is called for one piece of pinned memory after the other, which together are `bytes`. A piece
+  /// has whole elements of any type.
+  using WritePiece = absl::FunctionRef<void(uint64_t offset, std::span<std::byte> piece)>;
+  virtual absl::Status upload(void *to, uint64_t bytes, WritePiece write) = 0;
+  absl::Status upload(void *to, std::span<const std::byte> from) {
+    return upload(to, from.size(), [&](uint64_t offset, std::span<std::byte> piece) {
+      std::memcpy(piece.data(), from.data() + offset, piece.size());
+    });
+  }
   virtual absl::Status download(std::span<std::byte> to, const void *from) = 0;
+  /// `count` elements, each of this value.
+  virtual absl::Status fill(void *to, DType dtype, double value, uint64_t count) = 0;
   /// Finds out, together with the devices of the other workers, which of them it reaches. Called once, after the arenas
   /// are allocated. `transport` must outlive the device; `shared` is the mirror of its arena.
   virtual absl::Status connect(Transport &transport, void *shared) = 0;

@@ -11,7 +11,7 @@ namespace dgc::rt {
 
 /// Of this file and Device.h, and of what they include: to be raised with every change there. A plug-in with another
 /// number, in its symbol `dgc_device_interface`, is refused before anything else of it is used.
-inline constexpr uint32_t kDeviceInterface = 6;
+inline constexpr uint32_t kDeviceInterface = 7;
 
 /// What came of one check of a device.
 struct SelfTestLine {

@@ -104,11 +104,12 @@ absl::StatusOr<Restored> dgc::rt::restoreVariables(Executor &executor, const art
     return annotate(opened.status(), weightsOnly ? "--load-weights" : "--load");
   const Checkpoint &checkpoint = *opened;
   for (const VariableView &part : partsOf(executor.variables()))
-    if (checkpoint.has(part.name))
+    if (checkpoint.has(part.name)) {
       DGC_RETURN_IF_ERROR(readPacked(part, [&](std::span<std::byte> out) {
         return checkpoint.read(part.name, part.slice.offsets, part.slice.sizes, out);
       }));
-  DGC_RETURN_IF_ERROR(executor.uploadVariables());
+      DGC_RETURN_IF_ERROR(executor.upload(part));
+    }
   return Restored{checkpoint.state(), checkpoint.leftOut(), checkpoint.extra()};
 }
 

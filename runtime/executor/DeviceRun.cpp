@@ -9,6 +9,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/executor/CollectiveOf.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/executor/Initialize.h"
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -119,11 +120,32 @@ absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Pr
   return made;
 }
 
-absl::Status Executor::upload(const VariableView &view) {
+//===-- Variables -------------------------------------------------------===//
+
+/// Of a variable or a part.
+void *Executor::deviceAddress(const VariableView &part) const {
+  const artifact::Buffer &buffer = *artifact.plan().variable_buffers()->Get(part.variable->buffer());
+  return static_cast<std::byte *>(deviceAddress(buffer)) + (part.memory.data() - address(buffer));
+}
+
+/// Values go where programs have them; a device with memory of its own gets them piece by piece, and fills itself where all
+/// are the same.
+absl::Status Executor::initialize(const VariableView &part) {
+  DGC_ASSIGN_OR_RETURN(const InitialValues values, InitialValues::of(part, options.seed, artifact.initialValues()));
   DeviceMemory *memory = device->memory();
-  return memory ? memory->upload(deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer())),
-                                 view.memory)
-                : absl::OkStatus();
+  if (!memory) {
+    values.write(0, part.memory);
+    return absl::OkStatus();
+  }
+  if (std::optional<double> value = values.constant())
+    return memory->fill(deviceAddress(part), part.dtype, *value, part.memory.size() / sizeOf(part.dtype));
+  return memory->upload(deviceAddress(part), part.memory.size(),
+                        [&](uint64_t offset, std::span<std::byte> piece) { values.write(offset, piece); });
+}
+
+absl::Status Executor::upload(const VariableView &part) {
+  DeviceMemory *memory = device->memory();
+  return memory ? memory->upload(deviceAddress(part), part.memory) : absl::OkStatus();
 }
 
 absl::Status Executor::uploadVariables() {
@@ -135,8 +157,7 @@ absl::Status Executor::uploadVariables() {
 absl::Status Executor::downloadVariables() {
   for (const VariableView &view : variableViews)
     if (DeviceMemory *memory = device->memory())
-      DGC_RETURN_IF_ERROR(memory->download(
-          view.memory, deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer()))));
+      DGC_RETURN_IF_ERROR(memory->download(view.memory, deviceAddress(view)));
   return absl::OkStatus();
 }
 

@@ -5,9 +5,9 @@
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/VariableParts.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/cpu/Parallel.h"
 #include "runtime/executor/CollectiveOf.h"
 #include "runtime/executor/IndexCheck.h"
-#include "runtime/executor/Initialize.h"
 #include "runtime/executor/PlannedMemory.h"
 
 #include <algorithm>
@@ -233,6 +233,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
   DGC_ASSIGN_OR_RETURN(executor->device, options.makeDevice
                                              ? options.makeDevice(artifact, options.threads, transport.rank())
                                              : createDevice(artifact, options.threads, transport.rank()));
+  if (executor->device->memory()) // it sets none; those that write initial values
+    setThreads(std::max(options.threads, 1));
   const PlannedMemory planned = plannedMemory(plan, group);
   const bool stages = (transport.name() == "tcp" || transport.name() == "ucx") && !executor->device->memory();
   DGC_RETURN_IF_ERROR(executor->checkMemoryLimit(planned.total() + (stages ? planned.staging : 0)));
@@ -267,23 +269,22 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
 absl::Status Executor::initializeVariables(const FileInitializer &fromFile) {
   for (const VariableView &part : partsOf(variableViews)) {
     if (part.variable->init() != artifact::InitKind::File) {
-      DGC_RETURN_IF_ERROR(initializeVariable(part, options.seed, artifact.initialValues()));
+      DGC_RETURN_IF_ERROR(initialize(part));
       continue;
     }
     absl::Status s = fromFile ? fromFile(part) : absl::FailedPreconditionError("there is no folder to read it from");
     if (!s.ok())
       return annotate(s, str("variable '", part.name, "' from file '", text(part.variable->file()), "'"));
+    DGC_RETURN_IF_ERROR(upload(part));
   }
-  return uploadVariables();
+  return absl::OkStatus();
 }
 
 absl::Status Executor::resetTotals() {
   for (const VariableView &view : variableViews)
-    if (view.variable->role() == artifact::VariableRole::Total) {
+    if (view.variable->role() == artifact::VariableRole::Total)
       for (const VariableView &part : partsOf(view))
-        DGC_RETURN_IF_ERROR(initializeVariable(part, options.seed, artifact.initialValues()));
-      DGC_RETURN_IF_ERROR(upload(view));
-    }
+        DGC_RETURN_IF_ERROR(initialize(part));
   return absl::OkStatus();
 }
 

@@ -214,7 +214,7 @@ public:
                                                           const ExecutorOptions &options,
                                                           const std::vector<std::string> &only = {});
 
-  /// Gives every variable its initial value.
+  /// Gives every variable its initial value, where programs have it: a device with memory of its own, alone.
   absl::Status initializeVariables(const FileInitializer &fromFile = {});
 
   /// Gives the variables of role Total, on the device, too, their initial value: an evaluation begins. No run is submitted
@@ -223,8 +223,10 @@ public:
 
   /// A device with memory of its own has the variables there: these bring what
   /// was written into variables() to it, and what it computed back. On a CPU
-  /// they do nothing.
+  /// they do nothing. What was not written since the last download stays old:
+  /// upload() brings one variable, or part, alone.
   absl::Status uploadVariables();
+  absl::Status upload(const VariableView &part);
   absl::Status downloadVariables();
 
   /// Those that this worker holds; a stacked one is one of them.
@@ -253,7 +255,8 @@ private:
   absl::Status recordProgram(ProgramRunner &runner);
   HostExchange exchangeOf(const artifact::Program &program, const ProgramRunner::Op &op) const;
   std::span<std::byte> memoryOf(const artifact::Buffer &buffer) const;
-  absl::Status upload(const VariableView &view);
+  void *deviceAddress(const VariableView &part) const;
+  absl::Status initialize(const VariableView &part);
   template <typename View, typename Table> View viewOf(const Table &table, const artifact::Buffer &buffer) const;
   absl::Status prepareProgram(const artifact::Program &program, uint32_t firstOp);
   absl::StatusOr<ProgramRunner::Op> prepareOp(const artifact::Program &program, const artifact::Step &step,

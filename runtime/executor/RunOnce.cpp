@@ -107,12 +107,13 @@ private:
     const std::vector<VariableView> views = partsOf(executor.variables());
     for (const auto &[name, array] : options.variables) {
       auto view = std::find_if(views.begin(), views.end(), [&](const auto &v) { return v.name == name; });
-      if (view != views.end())
+      if (view != views.end()) {
         DGC_RETURN_IF_ERROR(fill(*view, array));
-      else if (!hasVariable(artifact.plan(), name)) // no worker has it
+        DGC_RETURN_IF_ERROR(executor.upload(*view));
+      } else if (!hasVariable(artifact.plan(), name)) // no worker has it
         return absl::NotFoundError(str("the plan has no variable '", name, "'"));
     }
-    return executor.uploadVariables();
+    return absl::OkStatus();
   }
 
   absl::Status setInputs(ProgramRunner &runner, int i) const {

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <thread>
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -159,7 +160,9 @@ static absl::Status timeSteps(const std::vector<uint8_t> &plan, Row &row) {
   TransportOptions transportOptions;
   transportOptions.sharedBytes = artifact->plan().shared_bytes();
   DGC_ASSIGN_OR_RETURN(auto transports, createInProcessTransports(1, transportOptions, abort));
-  DGC_ASSIGN_OR_RETURN(auto executor, Executor::create(*artifact, *transports[0], {}, {row.what}));
+  ExecutorOptions options;
+  options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency())); // for initial values
+  DGC_ASSIGN_OR_RETURN(auto executor, Executor::create(*artifact, *transports[0], options, {row.what}));
   DGC_RETURN_IF_ERROR(executor->initializeVariables());
   ProgramRunner &runner = *executor->program(row.what);
   runner.setValidCount(static_cast<int32_t>(artifact->plan().global_batch()));

@@ -14,7 +14,7 @@ struct ItemRange {
   llvm::SmallVector<unsigned> loops;
   llvm::SmallVector<int64_t> trips;
   int64_t items = 1, vector = 1, begin = 0;
-  int64_t unroll = 1; // items that a thread takes at a time
+  int64_t unroll = 1;              // items that a thread takes at a time
   llvm::SmallVector<Bound> within; // what is known of indices in it
   /// The blocks of a thread's sums, in iterations of `unroll` items; none: they are not cut.
   llvm::SmallVector<int64_t> blocks;

@@ -4,6 +4,7 @@
 #include "runtime/artifact/GpuSizes.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/cuda/Fill.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +24,9 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::create(const Artifact &a
   DGC_ASSIGN_OR_RETURN(device->uploads, device->driver->createStream());
   DGC_ASSIGN_OR_RETURN(device->computed, device->driver->createEvent());
   DGC_ASSIGN_OR_RETURN(device->arrived, device->driver->createEvent());
+  for (Driver::Event &event : device->copied) {
+    DGC_ASSIGN_OR_RETURN(event, device->driver->createEvent());
+  }
   DGC_RETURN_IF_ERROR(device->loadCode());
   DGC_ASSIGN_OR_RETURN(device->transfer, device->allocateStaging(gpu::transferBytes));
   return device;
@@ -67,7 +71,7 @@ CudaDevice::~CudaDevice() {
     driver->unloadModule(module);
   updateKernels.unload(*driver);
   additionKernels.unload(*driver);
-  for (Driver::Event event : {computed, arrived})
+  for (Driver::Event event : {computed, arrived, copied[0], copied[1]})
     if (event)
       driver->destroyEvent(event);
   for (Driver::Event event : events)
@@ -157,24 +161,60 @@ absl::StatusOr<void *> CudaDevice::placeConstants(std::span<const std::byte> byt
   return reinterpret_cast<void *>(memory);
 }
 
-absl::Status CudaDevice::upload(void *to, std::span<const std::byte> from) {
-  for (size_t done = 0; done < from.size(); done += gpu::transferBytes) {
-    size_t piece = std::min<size_t>(gpu::transferBytes, from.size() - done);
-    std::memcpy(transfer, from.data() + done, piece);
-    DGC_RETURN_IF_ERROR(driver->copyToDevice(addressOf(to) + done, transfer, piece, stream));
-    DGC_RETURN_IF_ERROR(await(stream));
+/// While one half of the pinned memory is copied the host works on the other one.
+static constexpr uint64_t kHalf = gpu::transferBytes / 2;
+
+absl::Status CudaDevice::upload(void *to, uint64_t bytes, WritePiece write) {
+  size_t half = 0;
+  for (uint64_t done = 0; done < bytes; half ^= 1) {
+    const std::span<std::byte> piece(transfer + half * kHalf, std::min(kHalf, bytes - done));
+    if (done >= 2 * kHalf) // what was there before is being copied
+      DGC_RETURN_IF_ERROR(awaitEvent(copied[half]));
+    write(done, piece);
+    DGC_RETURN_IF_ERROR(driver->copyToDevice(addressOf(to) + done, piece.data(), piece.size(), stream));
+    done += piece.size();
+    if (done + kHalf < bytes) // this half is needed again
+      DGC_RETURN_IF_ERROR(driver->record(copied[half], stream));
+  }
+  return await(stream);
+}
+
+absl::Status CudaDevice::download(std::span<std::byte> to, const void *from) {
+  auto take = [&](uint64_t begin, size_t half) {
+    std::memcpy(to.data() + begin, transfer + half * kHalf, std::min(kHalf, to.size() - begin));
+  };
+  size_t half = 0;
+  for (uint64_t begin = 0; begin < to.size(); begin += kHalf, half ^= 1) {
+    const uint64_t piece = std::min(kHalf, to.size() - begin);
+    const bool isLast = begin + piece == to.size();
+    DGC_RETURN_IF_ERROR(driver->copyToHost(transfer + half * kHalf, addressOf(from) + begin, piece, stream));
+    if (!isLast)
+      DGC_RETURN_IF_ERROR(driver->record(copied[half], stream));
+    if (begin > 0) {
+      DGC_RETURN_IF_ERROR(awaitEvent(copied[half ^ 1]));
+      take(begin - kHalf, half ^ 1);
+    }
+    if (isLast) {
+      DGC_RETURN_IF_ERROR(await(stream));
+      take(begin, half);
+    }
   }
   return absl::OkStatus();
 }
 
-absl::Status CudaDevice::download(std::span<std::byte> to, const void *from) {
-  for (size_t done = 0; done < to.size(); done += gpu::transferBytes) {
-    size_t piece = std::min<size_t>(gpu::transferBytes, to.size() - done);
-    DGC_RETURN_IF_ERROR(driver->copyToHost(transfer, addressOf(from) + done, piece, stream));
-    DGC_RETURN_IF_ERROR(await(stream));
-    std::memcpy(to.data() + done, transfer, piece);
+absl::Status CudaDevice::fill(void *to, DType dtype, double value, uint64_t count) {
+  if (count == 0)
+    return absl::OkStatus();
+  if (absl::StatusOr<FillPattern> pattern = fillPattern(dtype, value); pattern.ok()) {
+    DGC_RETURN_IF_ERROR(
+        driver->fill(addressOf(to), pattern->value, pattern->width, count * pattern->perElement, stream));
+    return await(stream);
   }
-  return absl::OkStatus();
+  // The driver has no pattern of 8 bytes.
+  return upload(to, count * sizeOf(dtype), [&](uint64_t, std::span<std::byte> piece) {
+    for (size_t i = 0; i < piece.size() / sizeOf(dtype); ++i)
+      storeElement(dtype, piece.data(), static_cast<int64_t>(i), value);
+  });
 }
 
 //===-- Communication ---------------------------------------------------===//

@@ -11,6 +11,7 @@
 #include "runtime/device/cuda/SliceKernels.h"
 #include "runtime/device/cuda/Tuning.h"
 
+#include <array>
 #include <functional>
 
 namespace dgc::rt::cuda {
@@ -68,8 +69,10 @@ private:
   absl::StatusOr<uint64_t> bytesInUse() override { return driver->bytesInUse(); }
   absl::Status pin(std::span<std::byte> memory) override;
   absl::StatusOr<std::span<std::byte>> allocatePinned(uint64_t bytes) override;
-  absl::Status upload(void *to, std::span<const std::byte> from) override;
+  using DeviceMemory::upload;
+  absl::Status upload(void *to, uint64_t bytes, WritePiece write) override;
   absl::Status download(std::span<std::byte> to, const void *from) override;
+  absl::Status fill(void *to, DType dtype, double value, uint64_t count) override;
   absl::StatusOr<std::unique_ptr<DeviceProgram>> record(const ProgramParts &parts) override;
   std::string notice(bool atEnd) override;
   absl::Status connect(Transport &transport, void *shared) override;
@@ -95,6 +98,7 @@ private:
   std::unique_ptr<Communication> communication;                            // of several workers
   Driver::Stream stream = nullptr, transfers = nullptr, uploads = nullptr; // `uploads`: of inputs
   Driver::Event computed = nullptr, arrived = nullptr;                     // how far `stream` and `transfers` must be
+  std::array<Driver::Event, 2> copied{};                                   // each half of `transfer`
   Driver::Module module = nullptr;                                         // of the plan
   PluginKernels updateKernels{sliceKernelsPtx()}, additionKernels{scatterKernelsPtx()};
   std::vector<Address> allocations;

@@ -3,11 +3,15 @@
 
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Philox.h"
+#include "runtime/device/cpu/Parallel.h"
 #include "test/unit/artifact/SamplePlan.h"
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <functional>
 
 using namespace dgc::rt;
 using namespace dgc::rt::test;
@@ -24,6 +28,12 @@ VariableView viewOf(const Artifact &artifact, DType dtype, const Slice &slice, s
   view.rngId = view.variable->rng_id();
   view.memory = memory;
   return view;
+}
+
+void initialize(const VariableView &view, const Artifact &artifact) {
+  auto values = InitialValues::of(view, 7, artifact.initialValues());
+  ASSERT_TRUE(values.ok()) << values.status();
+  values->write(0, view.memory);
 }
 
 /// A variable [n, m] of a serialized plan.
@@ -47,7 +57,7 @@ public:
   template <typename T> std::vector<T> values(const Slice &slice, DType dtype) const {
     std::vector<T> out(static_cast<size_t>(slice.numElements()));
     const VariableView view = viewOf(*artifact, dtype, slice, std::as_writable_bytes(std::span(out)));
-    EXPECT_TRUE(initializeVariable(view, 7, artifact->initialValues()).ok());
+    initialize(view, *artifact);
     return out;
   }
   template <typename T> std::vector<T> all(DType dtype) const { return values<T>(Slice{{0, 0}, shape}, dtype); }
@@ -124,6 +134,51 @@ TEST(Initialize, SlicesHoldWhatTheWholeHas) {
   }
 }
 
+// Numbers that one thread makes, element by element, are those of several threads and of pieces, in blocks.
+TEST(Initialize, ThreadsAndPiecesMakeTheSameBits) {
+  constexpr int64_t rows = 301, columns = 257;
+  const Philox philox(7, 99);
+  struct Case {
+    fb::InitKind init;
+    std::function<double(uint64_t)> number;
+  } cases[] = {{fb::InitKind::Uniform, [&](uint64_t e) { return 0.5 + 1.5 * philox.uniformF32(e); }},
+               {fb::InitKind::Normal, [&](uint64_t e) { return 0.5 + 2 * philox.normal(e); }},
+               {fb::InitKind::TruncatedNormal, [&](uint64_t e) { return 0.5 + 2 * philox.truncatedNormal(e); }},
+               {fb::InitKind::Constant, [](uint64_t) { return 0.5; }},
+               {fb::InitKind::Zeros, [](uint64_t) { return 0.0; }}};
+  const Slice slices[] = {{{0, 0}, {rows, columns}},
+                          {{100, 0}, {101, columns}},
+                          {{150, 129}, {151, 128}, {151, 129}}, // the last column of the block is padding
+                          {{300, 0}, {1, columns}, {150, columns}}};
+  for (const Case &c : cases)
+    for (const Slice &slice : slices) {
+      SCOPED_TRACE(fb::EnumNameInitKind(c.init));
+      Variable v(c.init, 0.5, 2, rows, columns);
+      const bool hasPadding = c.init != fb::InitKind::Constant; // which is everywhere
+      std::vector<float> expected;
+      for (int64_t row = 0; row < slice.extents()[0]; ++row)
+        for (int64_t column = 0; column < slice.extents()[1]; ++column) {
+          const bool isPadding = hasPadding && (row >= slice.sizes[0] || column >= slice.sizes[1]);
+          const int64_t e = (row + slice.offsets[0]) * columns + column + slice.offsets[1];
+          expected.push_back(isPadding ? 0.0F : static_cast<float>(c.number(static_cast<uint64_t>(e))));
+        }
+      for (int threads : {1, 2, 3, 7})
+        for (size_t piece : {expected.size(), size_t{10007}, size_t{4096}}) {
+          setThreads(threads);
+          std::vector<float> actual(expected.size(), -9.0F);
+          const auto bytes = std::as_writable_bytes(std::span(actual));
+          const VariableView view = viewOf(*v.artifact, DType::F32, slice, bytes);
+          auto values = InitialValues::of(view, 7, {});
+          ASSERT_TRUE(values.ok());
+          for (size_t at = 0; at < bytes.size(); at += 4 * piece)
+            values->write(at, bytes.subspan(at, std::min(4 * piece, bytes.size() - at)));
+          EXPECT_TRUE(std::memcmp(actual.data(), expected.data(), bytes.size()) == 0)
+              << threads << " threads, pieces of " << piece;
+        }
+      setThreads(1);
+    }
+}
+
 TEST(Initialize, StoredElementsAreCutAsTheVariableIs) {
   fb::PlanT plan = samplePlan();
   fb::VariableT &v = *plan.variables[0]; // [4, 4]
@@ -134,7 +189,7 @@ TEST(Initialize, StoredElementsAreCutAsTheVariableIs) {
   std::vector<float> out(4);
   const VariableView view =
       viewOf(*artifact, DType::F32, Slice{{1, 2}, {2, 2}}, std::as_writable_bytes(std::span(out)));
-  ASSERT_TRUE(initializeVariable(view, 7, artifact->initialValues()).ok());
+  initialize(view, *artifact);
   EXPECT_EQ(out, (std::vector<float>{6, 7, 10, 11}));
 }
 
@@ -143,7 +198,7 @@ TEST(Initialize, IntegersMustFit) {
   std::vector<int8_t> out(4);
   const VariableView view =
       viewOf(*v.artifact, DType::I8, Slice{{0, 0}, {2, 2}}, std::as_writable_bytes(std::span(out)));
-  absl::Status s = initializeVariable(view, 7, {});
+  absl::Status s = InitialValues::of(view, 7, {}).status();
   EXPECT_EQ(s.message(), "variable 'w': initial value 300 does not fit in i8");
 }
 } // namespace

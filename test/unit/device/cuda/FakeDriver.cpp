@@ -218,8 +218,15 @@ absl::Status FakeDriver::enqueue(const std::string &name, Stream stream, std::ve
 absl::Status FakeDriver::copyToDevice(Address to, const std::byte *from, uint64_t bytes, Stream stream) {
   if (!isPinned(from, bytes))
     wrong("a copy to the device from memory that is not pinned");
+  std::vector<std::byte> before; // a graph copies what is there when it runs
+  if (!capturing)
+    before.assign(from, from + bytes);
   return enqueue("copy to device", stream, {{to, bytes, true}, {reinterpret_cast<Address>(from), bytes, false}},
-                 [this, to, from, bytes] { std::memcpy(host(to), from, bytes); });
+                 [this, to, from, bytes, before = std::move(before)] {
+                   if (!before.empty() && std::memcmp(before.data(), from, bytes) != 0)
+                     wrong("the host writes to memory while a copy from it is queued");
+                   std::memcpy(host(to), from, bytes);
+                 });
 }
 
 absl::Status FakeDriver::copyToHost(std::byte *to, Address from, uint64_t bytes, Stream stream) {

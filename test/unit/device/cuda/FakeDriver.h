@@ -4,7 +4,7 @@
 // memory without an event between them; memory and handles that are not given back; calls after an error; calls that
 // must not be while work is captured. Queued work is done when the host waits for it, or for what comes after it, and
 // not before, so that a host that does not wait sees old values; pinned memory of the host is watched as that of the
-// device is. Addresses are no addresses of the host.
+// device is, and found is what the host writes to while a copy from it is queued. Addresses are no addresses of the host.
 #pragma once
 
 #include "runtime/device/cuda/Blas.h"
@@ -74,6 +74,8 @@ public:
   void ignoreWaits() { ignoresWaits = true; }
   /// The threads that meet in the plug-in's kernels run in the opposite order.
   bool runsBackwards = false;
+  /// The wait number `wait` of the host from now on (0: the next one), for a stream or an event, does nothing.
+  void forgetWait(int wait) { untilForgotten = wait; }
 
   /// Whether work of this name is in a graph that was not given back.
   bool isInGraphs(const std::string &name) const;
@@ -194,6 +196,7 @@ private:
                             std::span<const rt::cuda::Argument> args, Stream stream);
   void checkJoined(const CapturedGraph &graph);
   bool isPending(const Clock &until) const;
+  bool forgets() { return untilForgotten >= 0 && untilForgotten-- == 0; }
   void waited(const Clock &clock);
   void countPinned(int64_t bytes);
   void checkUnused(const std::byte *data, uint64_t bytes);
@@ -205,7 +208,7 @@ private:
 
   std::shared_ptr<FakeLog> log;
   rt::cuda::GpuInfo info;
-  int untilFailure = -1;
+  int untilFailure = -1, untilForgotten = -1;
   bool failed = false, ignoresWaits = false;
   struct Memory {
     std::vector<std::byte> bytes; // with guards around
