@@ -190,10 +190,7 @@ static int64_t keptArrays(const Segment &segment, const KernelGraph &graph) {
   return llvm::count_if(users, [](auto &entry) { return entry.second.size() > 1; });
 }
 
-/// Long rows that are read more than once should be in the L2 cache until then: larger groups have fewer of them at a time.
-static int64_t groupSizeFor(int64_t work, bool isReadAgain = false) {
-  return work <= 1024 ? kWarp : work <= 16384 ? kBlock : work <= 32768 || !isReadAgain ? 2 * kBlock : 4 * kBlock;
-}
+static int64_t groupSizeFor(int64_t work) { return work <= 1024 ? kWarp : work <= 16384 ? kBlock : 2 * kBlock; }
 
 /// Rows of several nests: a group for each.
 static void chooseRows(const KernelGraph &graph, const Segment &segment, ThreadGeometry &geometry) {
@@ -208,7 +205,7 @@ static void chooseRows(const KernelGraph &graph, const Segment &segment, ThreadG
     geometry.resident = true;
     return;
   }
-  geometry.groupSize = groupSizeFor(work, /*isReadAgain=*/true);
+  geometry.groupSize = groupSizeFor(work);
   if (!isResident(graph, segment))
     return;
   int64_t vector = 16, kept = std::max<int64_t>(keptArrays(segment, graph), 1), last = 1;
@@ -275,7 +272,9 @@ static void widenColumns(const KernelGraph &graph, const LoopNest &nest, ThreadG
   while (vector > 1 && (trips % vector != 0 || vector * running > kMostRunning ||
                         llvm::divideCeil(outside, kWarp * vector) * parts < kFewBlocks))
     vector /= 2;
-  while (trips / vector % adjacent != 0)
+  // Where something is stored on the way, all threads have columns.
+  const bool stores = llvm::any_of(nest.roots, [&](unsigned root) { return !graph.roots[root].reduction; });
+  while (outside / vector < adjacent || (stores && outside / vector % adjacent != 0))
     adjacent /= 2;
   if (vector == 1 || adjacent * vector < kLeastColumns)
     return;

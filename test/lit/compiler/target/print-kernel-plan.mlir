@@ -72,9 +72,9 @@ func.func @online(%a: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
 //CPU-NEXT:  segment 0: 782 parts of 64 of d1
 //CPU-NEXT:    nest: reduction 0 over d0 < 300, d1 < 50000, d0 8 at a time
 //GPU:kernel @columns: indices of 32 bits, workspace of 0 bytes
-//GPU-NEXT:  segment 0: a column of 8 threads for each of 50000 points, d1 < 50000
-//GPU-NEXT:    nest: reduction 0 over d0 < 300; 300 items, 8 at a time
-//GPU-NEXT:  grid 0: 1563 blocks of 256 threads: segment 0
+//GPU-NEXT:  segment 0: a column of 8 threads for each of 50000 points, d1 < 50000, 4 at a time
+//GPU-NEXT:    nest: reduction 0 over d0 < 300; 300 items, 4 at a time
+//GPU-NEXT:  grid 0: 391 blocks of 256 threads: segment 0
 func.func @columns(%a: tensor<300x50000xf32>) -> tensor<50000xf32> {
   %s = dgc.reduce sum %a dims [0] : tensor<300x50000xf32>
   return %s : tensor<50000xf32>
@@ -181,4 +181,61 @@ func.func @grids(%a: tensor<300x8xf32>, %b: tensor<512xf32>) -> (tensor<8xf32>, 
   %w = dgc.broadcast_in_dim %s dims [1] to [300, 8] : tensor<8xf32>
   %d = dgc.divide %a, %w : tensor<300x8xf32>
   return %s, %t, %d : tensor<8xf32>, tensor<512xf32>, tensor<300x8xf32>
+}
+
+// The windows of an image are many sums inside a row of it: they are a segment of their own on GPUs. A thread has the few
+// windows of an element of the gradient, and what is made of their sum.
+
+//CPU:kernel @max_pool_grad: extent 2
+//GPU:kernel @max_pool_grad: indices of 32 bits, workspace of 46080 bytes
+//GPU-NEXT:  segment 0: a thread for each of 5700 points, d0 < 2, d1 < 19, d2 < 15, d3 < 10
+//GPU-NEXT:    nest: reduction 0 over d4 < 3, d5 < 3
+//GPU-NEXT:  segment 1: a thread for each of 22040 points, d0 < 2, d1 < 38, d2 < 29, d3 < 10
+//GPU-NEXT:    nest: reduction 1 over d4 < 3, d5 < 3
+//GPU-NEXT:    nest: elementwise 2 over no loops
+//GPU-NEXT:  grid 0: 23 blocks of 256 threads: segment 0
+//GPU-NEXT:  grid 1: 87 blocks of 256 threads: segment 1
+func.func @max_pool_grad(%x: tensor<2x38x29x10xf32>, %g: tensor<2x19x15x10xf32>) -> tensor<2x38x29x10xbf16> {
+  %0 = dgc.max_pool_grad %x, %g window [1, 3, 3, 1] strides [1, 2, 2, 1] padding [[0, 0], [1, 1], [1, 1], [0, 0]]
+      : tensor<2x38x29x10xf32>, tensor<2x19x15x10xf32>
+  %1 = dgc.convert %0 to bf16 : tensor<2x38x29x10xf32>
+  return %1 : tensor<2x38x29x10xbf16>
+}
+
+// An update overwrites the weights that the momentum of the same loop reads, beside a variable of another shape.
+
+//CPU:kernel @updates: extent {{.*}}
+//GPU:kernel @updates: indices of 32 bits, workspace of 0 bytes
+//GPU-NEXT:  segment 0: a thread for each of 2048 points, d1 < 2048, 4 at a time
+//GPU-NEXT:    nest: elementwise 0, elementwise 1 over no loops
+//GPU-NEXT:  segment 1: a thread for each of 100 points, d0 < 100, 4 at a time
+//GPU-NEXT:    nest: elementwise 2 over no loops
+//GPU-NEXT:  grid 0: 3 blocks of 256 threads: segment 0, segment 1
+func.func @updates(%g: tensor<32x64xf32>, %m: tensor<32x64xf32>, %w: tensor<32x64xf32>, %b: tensor<100xf32>)
+    -> (tensor<32x64xf32>, tensor<32x64xf32>, tensor<100xf32>) attributes {dgc.inplace = array<i64: 1, 2, 3>} {
+  %0 = dgc.add %g, %w : tensor<32x64xf32>
+  %1 = dgc.add %m, %0 : tensor<32x64xf32>
+  %2 = dgc.subtract %w, %1 : tensor<32x64xf32>
+  %3 = dgc.add %b, %b : tensor<100xf32>
+  return %1, %2, %3 : tensor<32x64xf32>, tensor<32x64xf32>, tensor<100xf32>
+}
+
+// The gradient of a padded row follows the sum of it: vectors up to the padding, and the end one by one.
+
+//CPU:kernel @padded_rows: extent {{.*}}
+//GPU:kernel @padded_rows: indices of 32 bits, workspace of 0 bytes
+//GPU-NEXT:  segment 0: a group of 512 threads for each of 8 points, d0 < 8
+//GPU-NEXT:    nest: reduction 0 over d1 < 65537; 16384 items of 4, 4 at a time, in blocks of 4; 1 items from d1 = 65536
+//GPU-NEXT:    barrier
+//GPU-NEXT:    nest: elementwise 1 over d1 < 65544; 16384 items of 4, where d1 < 65537, 8 at a time; 8 items from d1 = 65536
+//GPU-NEXT:  grid 0: 8 blocks of 512 threads: segment 0
+//GPU-NEXT:  shared memory: root 0, a row for each group of segment 0
+func.func @padded_rows(%x: tensor<8x65544xf32>) -> tensor<8x65544xf32> {
+  %0 = dgc.slice %x from [0, 0] to [8, 65537] : tensor<8x65544xf32>
+  %1 = dgc.reduce sum %0 dims [1] : tensor<8x65537xf32>
+  %2 = dgc.broadcast_in_dim %1 dims [0] to [8, 65537] : tensor<8xf32>
+  %3 = dgc.divide %0, %2 : tensor<8x65537xf32>
+  %4 = dgc.constant dense<0.0> : tensor<f32>
+  %5 = dgc.pad %3, %4 low [0, 0] high [0, 7] : tensor<8x65537xf32>, tensor<f32>
+  return %5 : tensor<8x65544xf32>
 }

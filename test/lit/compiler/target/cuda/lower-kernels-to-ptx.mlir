@@ -140,10 +140,11 @@ func.func @columns(%x: tensor<128x512xf32>) -> tensor<512xf32> {
   return %0 : tensor<512xf32>
 }
 
-// Few columns of many rows are shared by blocks; a second grid adds what they have, in order: a thread for each column.
+// Few columns of many rows are shared by blocks, whose threads take four columns each; a second grid adds what they have, in
+// order: a thread for each column.
 // CHECK-LABEL: .entry shared_columns_0(
 // CHECK: .reqntid 256
-// CHECK: ld.global.nc.b32
+// CHECK: ld.global.nc.v4.b32
 // CHECK: bar.sync
 // CHECK: st.global.b32
 // CHECK: ret;

@@ -52,15 +52,16 @@ func.func @filter(%x: tensor<3x3x256x256xf32>) -> tensor<256x3x3x256xbf16> {
 // that are updated are read and stored in eight pairs each. The segment beside it has no tile.
 // CHECK-LABEL: .entry update_0(
 // CHECK: .shared .align 16 .b8 update_0_tile0[[[#mul(mul(64, 65), 2)]]];
+// CHECK-NOT: {{ld|st}}.global
+// CHECK: ld.global.v4.b32
+// CHECK: st.global.v4.b32
+// CHECK-NOT: {{ld|st}}.global
 // CHECK-COUNT-8: ld.global.nc.v2.b16
 // CHECK: bar.sync
 // CHECK-COUNT-16: ld.global.v2.b32
 // CHECK-NOT: ld.global
 // CHECK-COUNT-16: st.global.v2.b32
 // CHECK-NOT: st.global
-// CHECK: ld.global.v4.b32
-// CHECK: st.global.v4.b32
-// CHECK-NOT: {{ld|st}}.global
 // CHECK: ret;
 func.func @update(%w: tensor<3x3x256x256xf32>, %v: tensor<3x3x256x256xf32>, %g: tensor<256x3x3x256xbf16>, %b: tensor<1000xf32>)
     -> (tensor<3x3x256x256xf32>, tensor<3x3x256x256xf32>, tensor<1000xf32>) attributes {dgc.inplace = array<i64: 0, 1, 3>} {
