@@ -14,8 +14,9 @@ enum class Check : uint8_t { Compare, SelfTest, Training, Faults, Memcheck, Race
 struct Case {
   std::string name; // of the plan, NAME of NAME.cuda.dgcx, or "device"
   Check check = Check::Compare;
-  int stage = 0;       // those of a lower one come first
-  bool isLong = false; // of training: 100 steps as well
+  int stage = 0;        // those of a lower one come first
+  bool isSmall = false; // of training: the weights are compared, and not the losses alone
+  bool isLong = false;  // of training: 100 steps as well
 
   std::string checkName() const; // "compare"
   std::string id() const;        // "mnist_mlp/compare"

@@ -20,7 +20,7 @@ using namespace dgc::rt;
 
 constexpr TimeNs kSoon = 5'000'000'000; // for a job to end when a worker is dead
 
-constexpr double kLossTolerance = 0.05; // of the mean loss of ten steps, a hundred steps after the same beginning
+constexpr double kLossTolerance = 0.05; // of the mean loss of ten steps, of two runs with the same beginning
 
 Scratch::Scratch() {
   std::string name = (std::filesystem::temp_directory_path() / "gpu-check-XXXXXX").string();
@@ -110,7 +110,8 @@ double lossOf(const std::string &log) {
   return sum / static_cast<double>(count);
 }
 
-Row trainShort(const Places &places, const std::string &name, TimeNs deadline) {
+/// 20 steps, whose weights are compared.
+Row compareTrained(const Places &places, const std::string &name, TimeNs deadline) {
   Row row{name, "20 steps"};
   Scratch scratch;
   std::string weights[2];
@@ -130,12 +131,13 @@ Row trainShort(const Places &places, const std::string &name, TimeNs deadline) {
   return row;
 }
 
-Row trainLong(const Places &places, const std::string &name, TimeNs deadline) {
-  Row row{name, "100 steps"};
+/// So many steps, whose losses are compared.
+Row compareLosses(const Places &places, const std::string &name, int steps, TimeNs deadline) {
+  Row row{name, str(steps, " steps")};
   double losses[2];
   for (const char *kind : {"cuda", "cpu"}) {
     Ended ended = runUntil(deadline, command(places, places.cases / str(name, ".", kind, ".dgcx"),
-                                             {"--steps", "100", "--seed", "3", "--log-json", "-"}));
+                                             {"--steps", str(steps), "--seed", "3", "--log-json", "-"}));
     if (ended.code != 0) {
       fail(row, str(kind, ": ", describe(ended)));
       return row;
@@ -150,11 +152,11 @@ Row trainLong(const Places &places, const std::string &name, TimeNs deadline) {
 
 } // namespace
 
-void checkTraining(const Places &places, const std::string &name, bool isLong, TimeNs deadline,
+void checkTraining(const Places &places, const std::string &name, bool isSmall, bool isLong, TimeNs deadline,
                    std::vector<Row> &rows) {
-  rows.push_back(trainShort(places, name, deadline));
+  rows.push_back(isSmall ? compareTrained(places, name, deadline) : compareLosses(places, name, 20, deadline));
   if (isLong && rows.back().outcome == Outcome::Passed)
-    rows.push_back(trainLong(places, name, deadline));
+    rows.push_back(compareLosses(places, name, 100, deadline));
 }
 
 static Row killOne(const Places &places, const std::string &name, TimeNs deadline) {

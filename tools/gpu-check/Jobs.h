@@ -21,8 +21,8 @@ public:
 };
 
 /// For NAME = mnist_..: NAME.cuda.dgcx trains 20 steps with the processes that it needs, and ends with the weights of
-/// NAME.cpu.dgcx; for `isLong` also 100 steps, whose losses are as low at the end.
-void checkTraining(const Places &places, const std::string &name, bool isLong, dgc::rt::TimeNs deadline,
+/// NAME.cpu.dgcx, or unless `isSmall` with its losses; for `isLong` also 100 steps and their losses.
+void checkTraining(const Places &places, const std::string &name, bool isSmall, bool isLong, dgc::rt::TimeNs deadline,
                    std::vector<Row> &rows);
 
 /// Of a plan of two workers: one that is killed ends the other, with its name, soon; too little memory is said before

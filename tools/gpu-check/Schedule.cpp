@@ -78,7 +78,7 @@ public:
       if (!std::filesystem::exists(places.data / "mnist"))
         result.rows.push_back({one.name, one.checkName(), Outcome::Skipped, places.data.string() + " has no mnist"});
       else if (one.check == Check::Training)
-        checkTraining(places, one.name, one.isLong, deadline, result.rows);
+        checkTraining(places, one.name, one.isSmall, one.isLong, deadline, result.rows);
       else
         checkFaults(places, one.name, deadline, result.rows);
     } else if (one.isSanitized()) {
