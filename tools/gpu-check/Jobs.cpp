@@ -23,9 +23,15 @@ constexpr TimeNs kSoon = 5'000'000'000; // for a job to end when a worker is dea
 constexpr double kLossTolerance = 0.05; // of the mean loss of ten steps, of two runs with the same beginning
 
 Scratch::Scratch() {
-  std::string name = (std::filesystem::temp_directory_path() / "gpu-check-XXXXXX").string();
-  if (::mkdtemp(name.data()))
-    path = name;
+  std::error_code ignored; // $TMPDIR may name what is not there
+  for (const std::filesystem::path &folder :
+       {std::filesystem::temp_directory_path(ignored), std::filesystem::path("/tmp"), std::filesystem::path(".")}) {
+    std::string name = (folder / "gpu-check-XXXXXX").string();
+    if (!folder.empty() && ::mkdtemp(name.data())) {
+      path = name;
+      return;
+    }
+  }
 }
 
 Scratch::~Scratch() {

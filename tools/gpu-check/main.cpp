@@ -44,6 +44,7 @@ static void addFlags(CLI::App &app, Flags &flags) {
   app.add_option("--data", flags.data, "Folder with mnist/ (default: ../data beside the cases)");
   app.add_option("--only", flags.only,
                  "Only this case, NAME/CHECK, or all of the plan NAME; may be given several times")
+      ->allow_extra_args(false)
       ->type_name("CASE");
   app.add_flag("--no-timing", flags.noTiming, "Time nothing");
   app.add_flag("--sanitize", flags.sanitize,
@@ -52,12 +53,15 @@ static void addFlags(CLI::App &app, Flags &flags) {
   app.add_option("--case-limit", flags.caseLimit,
                  "Seconds that a case may take, four times that under compute-sanitizer")
       ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--deadline", flags.deadline,
                  "Begin no case that, by its limit, could last longer than so many seconds after the start")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
   app.add_option("--jobs", flags.jobs, "Run so many cases at a time; times and faults are always alone")
       ->check(CLI::Range(1, 64))
+      ->type_name("N")
       ->capture_default_str();
   auto *json = app.add_option("--json", flags.json, "Write the results here, a line of JSON for each case when it ends")
                    ->type_name("FILE");
