@@ -107,7 +107,7 @@ void fail(Row &row, const std::string &detail) {
 double lossOf(const std::string &log) {
   std::vector<double> losses;
   static constexpr std::string_view key = "\"loss\":";
-  for (size_t at = log.find(key); at != log.npos; at = log.find(key, at + 1))
+  for (size_t at = log.find(key); at != std::string::npos; at = log.find(key, at + 1))
     losses.push_back(std::strtod(log.c_str() + at + key.size(), nullptr));
   double sum = 0;
   const size_t count = std::min<size_t>(losses.size(), 10);

@@ -29,9 +29,9 @@ Outcome CaseResult::outcome() const {
 
 Outcome outcomeOfError(std::string_view message) {
   const size_t library = message.find("cuDNN ");
-  const bool isOld = library != message.npos &&
+  const bool isOld = library != std::string_view::npos &&
                      message.find(" is needed: install a newer cuDNN, or compile the model with --attention=expanded",
-                                  library) != message.npos;
+                                  library) != std::string_view::npos;
   return isOld ? Outcome::Skipped : Outcome::Failed;
 }
 

@@ -141,7 +141,7 @@ std::vector<CaseResult> runCases(const std::vector<Case> &cases, const ScheduleO
   Runner runner(options);
   std::mutex mutex;
   auto report = [&](const CaseResult &result) {
-    std::lock_guard lock(mutex);
+    std::scoped_lock lock(mutex);
     if (absl::Status s = log.append(asLine(result)); !s.ok())
       std::fprintf(stderr, "gpu-check: error: %s\n", std::string(s.message()).c_str());
     std::string detail;

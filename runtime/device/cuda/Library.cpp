@@ -149,7 +149,7 @@ static size_t askCudnn(std::string path) {
 static size_t versionOfCudnn(const std::string &path) {
   static std::mutex mutex;
   static std::map<std::string, size_t> known;
-  std::lock_guard lock(mutex);
+  std::scoped_lock lock(mutex);
   auto [entry, isNew] = known.try_emplace(path, 0);
   if (isNew)
     entry->second = askCudnn(path);
