@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <limits>
+#include <sstream>
 
 using namespace dgc;
 using namespace dgc::tool;
@@ -70,6 +71,19 @@ static CLI::Validator positive() {
         auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         bool accepted = error == std::errc() && end == text.data() + text.size() && value > 0 && value < 1e9;
         return accepted ? std::string() : "'" + text + "' is not a number of seconds above 0";
+      },
+      "");
+}
+
+/// Folders that are there, separated by ':'.
+static CLI::Validator folders() {
+  return CLI::Validator(
+      [](const std::string &text) {
+        std::istringstream list(text);
+        for (std::string folder; std::getline(list, folder, ':');)
+          if (std::string error = CLI::ExistingDirectory(folder); !error.empty())
+            return error;
+        return std::string();
       },
       "");
 }
@@ -308,10 +322,10 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
                  "Write what ran when, for chrome://tracing or ui.perfetto.dev; - is standard output")
       ->type_name("FILE");
   app.add_option_function<std::string>(
-         "--cuda-libs", [](const std::string &folder) { ::setenv("DGC_CUDA_LIBS", folder.c_str(), 1); },
-         "Look for libraries of NVIDIA here first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
+         "--cuda-libs", [](const std::string &folders) { ::setenv("DGC_CUDA_LIBS", folders.c_str(), 1); },
+         "Look for libraries of NVIDIA in these folders first, and in what pip has installed below them")
+      ->check(folders())
+      ->type_name("DIR[:DIR]..");
   app.add_flag_callback(
       "--tune", [] { ::setenv("DGC_TUNE", "1", 1); },
       "Measure which algorithms are the fastest for the products of the plan on this GPU, and, in the first steps of "

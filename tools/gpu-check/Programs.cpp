@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ static pid_t start(const std::vector<std::string> &words, int output) {
   if (pid != 0)
     return pid;
   ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL); // it does not outlive this program
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(output, 1);
   ::dup2(output, 2);

@@ -73,7 +73,7 @@ Cudnn::~Cudnn() {
 }
 
 absl::Status Cudnn::load() {
-  DGC_ASSIGN_OR_RETURN(Library found, findLibrary("cuDNN", {"libcudnn.so.9"}));
+  DGC_ASSIGN_OR_RETURN(Library found, findCudnn());
 #define DGC_FIND(name, symbol, result, ...)                                                                            \
   functions.name = reinterpret_cast<result (*)(__VA_ARGS__)>(found.find(#symbol));                                     \
   if (!functions.name)                                                                                                 \

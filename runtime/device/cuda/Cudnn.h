@@ -117,7 +117,7 @@ struct DnnPlan;
 /// The library. Lives longer than all that is made with it.
 class Cudnn {
 public:
-  /// cuDNN, from where findLibrary() finds it, for the GPU of the context that is current.
+  /// cuDNN, from where findCudnn() finds it, for the GPU of the context that is current.
   static absl::StatusOr<std::unique_ptr<Cudnn>> open();
   /// The same without a GPU, for one that `json` describes as cuDNN 9.8 and newer write it. Plans can be made, and
   /// cannot be run.

@@ -25,6 +25,9 @@ absl::StatusOr<std::unique_ptr<DeviceUse>> DeviceUse::open(const std::string &bu
   use->memoryOf = reinterpret_cast<int (*)(Handle, Memory *)>(::dlsym(library, "nvmlDeviceGetMemoryInfo"));
   use->processesOf = reinterpret_cast<int (*)(Handle, unsigned *, Process *)>(
       ::dlsym(library, "nvmlDeviceGetComputeRunningProcesses_v3")); // not in old ones
+  use->clockOf = reinterpret_cast<int (*)(Handle, int, unsigned *)>(::dlsym(library, "nvmlDeviceGetClockInfo"));
+  use->mostOf = reinterpret_cast<int (*)(Handle, int, unsigned *)>(::dlsym(library, "nvmlDeviceGetMaxClockInfo"));
+  use->versionOf = reinterpret_cast<int (*)(char *, unsigned)>(::dlsym(library, "nvmlSystemGetDriverVersion"));
   if (!init || !find || !use->memoryOf)
     return unknown("libnvidia-ml.so.1 is too old");
   if (int error = init())
@@ -51,6 +54,23 @@ absl::StatusOr<uint64_t> DeviceUse::ofThisProcess() const {
         return processes[i].usedBytes;
   DGC_ASSIGN_OR_RETURN(uint64_t now, ofAll());
   return now > before ? now - before : 0;
+}
+
+std::string DeviceUse::describe() const {
+  std::string text;
+  if (Memory memory{}; memoryOf(device, &memory) == 0)
+    text = str(memory.free >> 20, " MiB free");
+  for (auto [name, kind] : {std::pair("SM", 1), std::pair("memory", 2)}) { // of nvmlClockType_t
+    unsigned now = 0, most = 0;
+    if (clockOf && mostOf && clockOf(device, kind, &now) == 0 && mostOf(device, kind, &most) == 0)
+      text += str(text.empty() ? "" : ", ", name, " at ", now, " of ", most, " MHz");
+  }
+  return text;
+}
+
+std::string DeviceUse::driverVersion() const {
+  char text[96] = {};
+  return versionOf && versionOf(text, sizeof text) == 0 ? text : "";
 }
 
 } // namespace dgc::rt::cuda

@@ -18,6 +18,12 @@ public:
   /// all processes have taken since open().
   absl::StatusOr<uint64_t> ofThisProcess() const;
 
+  /// What is free, and the clocks, for people: "140000 MiB free, SM at 345 of 1980 MHz, memory at 2619 of 3201 MHz";
+  /// without what NVML does not tell.
+  std::string describe() const;
+  /// "580.95.05"; empty where NVML does not tell.
+  std::string driverVersion() const;
+
 private:
   struct Memory { // nvmlMemory_t
     unsigned long long total, free, used;
@@ -33,6 +39,9 @@ private:
 
   int (*memoryOf)(Handle, Memory *) = nullptr;
   int (*processesOf)(Handle, unsigned *, Process *) = nullptr;
+  int (*clockOf)(Handle, int kind, unsigned *) = nullptr; // these three may be missing
+  int (*mostOf)(Handle, int kind, unsigned *) = nullptr;
+  int (*versionOf)(char *, unsigned) = nullptr;
   Handle device = nullptr;
   uint64_t before = 0;
 };

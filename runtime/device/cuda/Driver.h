@@ -25,6 +25,8 @@ struct GpuInfo {
   int major = 0, minor = 0; // compute capability: 9, 0
   uint64_t totalBytes = 0;
   GpuId id{};
+  std::string busId;     // as NVML finds it by
+  int driverVersion = 0; // 13000: of CUDA 13.0
 };
 
 /// What another process needs to open memory.

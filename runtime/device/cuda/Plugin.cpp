@@ -4,6 +4,7 @@
 #include "runtime/base/Version.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/Describe.h"
+#include "runtime/device/cuda/DeviceUse.h"
 #include "runtime/device/cuda/Library.h"
 #include "runtime/device/cuda/SelfTest.h"
 
@@ -27,9 +28,8 @@ static absl::StatusOr<std::unique_ptr<Device>> createCuda(const Artifact &artifa
 
 /// Where a library is, and its version, of which the function `symbol` tells a number, of
 /// which `major` is one of the major version.
-static std::string describeLibrary(const std::string &name, const std::vector<std::string> &files, const char *symbol,
-                                   size_t major) {
-  auto library = cuda::findLibrary(name, files);
+static std::string describeLibrary(const std::string &name, const absl::StatusOr<cuda::Library> &library,
+                                   const char *symbol, size_t major) {
   if (!library.ok())
     return str(name, ": none: ", library.status().message());
   auto version = reinterpret_cast<size_t (*)()>(library->find(symbol));
@@ -44,14 +44,22 @@ static std::vector<std::string> describeCuda() {
   int i = 0;
   do { // with none, for the reason
     absl::StatusOr<std::unique_ptr<cuda::Driver>> driver = cuda::openDriver(i);
-    if (driver.ok())
-      lines.push_back(str("GPU ", i, ": ", (*driver)->gpu().name, ", sm_", (*driver)->gpu().major,
-                          (*driver)->gpu().minor, ", ", (*driver)->gpu().totalBytes >> 20, " MiB"));
-    else
+    if (!driver.ok()) {
       lines.push_back(str("GPU: none: ", driver.status().message()));
+      continue;
+    }
+    const cuda::GpuInfo &gpu = (*driver)->gpu();
+    absl::StatusOr<std::unique_ptr<cuda::DeviceUse>> use = cuda::DeviceUse::open(gpu.busId);
+    const std::string state = use.ok() ? (*use)->describe() : "", version = use.ok() ? (*use)->driverVersion() : "";
+    lines.push_back(str("GPU ", i, ": ", gpu.name, ", sm_", gpu.major, gpu.minor, ", ", gpu.totalBytes >> 20, " MiB",
+                        state.empty() ? "" : ", ", state));
+    if (i == 0)
+      lines.push_back(str("driver: ", version.empty() ? "" : version + ", ", "for CUDA ", gpu.driverVersion / 1000, ".",
+                          gpu.driverVersion % 1000 / 10));
   } while (++i < cuda::countGpus());
-  lines.push_back(describeLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtGetVersion", 10000));
-  lines.push_back(describeLibrary("cuDNN", {"libcudnn.so.9"}, "cudnnGetVersion", 10000));
+  lines.push_back(describeLibrary("cuBLASLt", cuda::findLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}),
+                                  "cublasLtGetVersion", 10000));
+  lines.push_back(describeLibrary("cuDNN", cuda::findCudnn(), "cudnnGetVersion", 10000));
   auto nccl = cuda::openNccl();
   lines.push_back(nccl.ok() ? str("NCCL: ", cuda::versionOfNccl((*nccl)->number), ", ", (*nccl)->path)
                             : str("NCCL: none: ", nccl.status().message()));

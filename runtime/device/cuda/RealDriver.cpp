@@ -246,6 +246,7 @@ absl::Status RealDriver::open(int rank) {
   char name[256] = {};
   DGC_RETURN_IF_ERROR(check(api.deviceName(name, sizeof name, device), "cuDeviceGetName"));
   info.name = name;
+  info.driverVersion = version;
   DGC_RETURN_IF_ERROR(check(api.deviceAttribute(&info.major, kCuMajor, device), "cuDeviceGetAttribute"));
   DGC_RETURN_IF_ERROR(check(api.deviceAttribute(&info.minor, kCuMinor, device), "cuDeviceGetAttribute"));
   size_t bytes = 0;
@@ -256,6 +257,7 @@ absl::Status RealDriver::open(int rank) {
   info.id = std::to_array(id.bytes);
   char busId[64] = {};
   DGC_RETURN_IF_ERROR(check(api.deviceBusId(busId, sizeof busId, device), "cuDeviceGetPCIBusId"));
+  info.busId = busId;
   use = DeviceUse::open(busId); // an error is returned by bytesInUse()
   DGC_RETURN_IF_ERROR(check(api.retainContext(&context, device), "cuDevicePrimaryCtxRetain"));
   return check(api.setContext(context), "cuCtxSetCurrent");

@@ -2,6 +2,7 @@
  * be. $FAKE_CUDA says what is wrong. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int is(const char *what) {
   const char *mode = getenv("FAKE_CUDA");
@@ -14,11 +15,15 @@ int cuDriverGetVersion(int *version) {
   return 0;
 }
 int cuGetErrorName(int error, const char **name) {
-  *name = error == 46 ? "CUDA_ERROR_DEVICE_UNAVAILABLE" : "CUDA_ERROR_UNKNOWN";
+  *name = error == 46  ? "CUDA_ERROR_DEVICE_UNAVAILABLE"
+          : error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY"
+                       : "CUDA_ERROR_UNKNOWN";
   return 0;
 }
 int cuGetErrorString(int error, const char **text) {
-  *text = error == 46 ? "CUDA-capable device(s) is/are busy or unavailable" : "unknown error";
+  *text = error == 46  ? "CUDA-capable device(s) is/are busy or unavailable"
+          : error == 2 ? "out of memory"
+                       : "unknown error";
   return 0;
 }
 int cuDeviceGetCount(int *count) {
@@ -63,6 +68,13 @@ int cuIpcGetMemHandle(char *handle, unsigned long long memory) {
   memcpy(handle, &memory, sizeof memory);
   return is("no IPC") ? 801 : 0;
 }
+int cuMemAlloc_v2(unsigned long long *memory, size_t bytes) {
+  if (is("hangs"))
+    sleep(600);
+  if (is("crashes"))
+    abort();
+  return is("out of memory") ? 2 : 0;
+}
 typedef struct {
   char bytes[64];
 } Handle;
@@ -80,7 +92,6 @@ REST(cuCtxSetCurrent)
 REST(cuEventSynchronize)
 REST(cuEventQuery)
 REST(cuEventElapsedTime)
-REST(cuMemAlloc_v2)
 REST(cuMemFree_v2)
 REST(cuIpcCloseMemHandle)
 REST(cuMemHostAlloc)

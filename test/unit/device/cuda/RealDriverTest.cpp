@@ -1,6 +1,7 @@
 // What is said when the driver of NVIDIA is not as it should be: each is one line with what was found and what is
 // needed.
 #include "runtime/base/ExitCode.h"
+#include "runtime/device/cuda/DeviceUse.h"
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/device/cuda/Library.h"
 
@@ -95,13 +96,65 @@ TEST(RealDriver, SaysHowMuchMemoryIsTaken) {
   unsetenv("FAKE_NVML_PID");
 }
 
-TEST(Library, TheFolderOfTheUserComesFirst) {
-  setenv("DGC_CUDA_LIBS", "/some/folder", 1);
+TEST(RealDriver, SaysWhatIsFreeAndTheClocks) {
+  auto driver = cuda::openDriver(0);
+  ASSERT_TRUE(driver.ok()) << driver.status();
+  EXPECT_EQ((*driver)->gpu().driverVersion, 13000);
+  auto use = cuda::DeviceUse::open((*driver)->gpu().busId);
+  ASSERT_TRUE(use.ok()) << use.status();
+  EXPECT_EQ((*use)->describe(), "1024 MiB free, SM at 345 of 1980 MHz, memory at 2619 of 3201 MHz");
+  EXPECT_EQ((*use)->driverVersion(), "580.12.34");
+}
+
+TEST(Library, TheFoldersOfTheUserComeFirst) {
+  const std::string root = ::testing::TempDir() + "/packages";
+  std::filesystem::create_directories(root + "/nvidia/cudnn/lib");
+  setenv("DGC_CUDA_LIBS", ("/some/folder:" + root).c_str(), 1);
   std::vector<std::string> folders = cuda::libraryFolders();
   unsetenv("DGC_CUDA_LIBS");
-  ASSERT_GE(folders.size(), 2u);
+  std::filesystem::remove_all(root);
+  ASSERT_GE(folders.size(), 4u);
   EXPECT_EQ(folders[0], "/some/folder");
-  EXPECT_EQ(folders[1], ""); // the loader's own
+  EXPECT_EQ(folders[1], root);
+  EXPECT_EQ(folders[2], root + "/nvidia/cudnn/lib");
+  EXPECT_EQ(folders[3], ""); // the loader's own
+}
+
+/// A folder with a cuDNN of this version.
+void putCudnn(const std::string &folder, const std::string &version) {
+  const std::string from = DGC_FAKE_CUDNN;
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(from + "/libcudnn.so.9", folder + "/libcudnn.so.9");
+  std::filesystem::copy_file(from + "/" + version + "/libcudnn_graph.so.9", folder + "/libcudnn_graph.so.9");
+}
+
+/// What findCudnn() takes where a toolkit has an older one than a wheel.
+absl::StatusOr<cuda::Library> findCudnnOf(const std::string &root, const std::string &named) {
+  setenv("CUDA_PATH", root.c_str(), 1);
+  setenv("VIRTUAL_ENV", (root + "/environment").c_str(), 1);
+  if (!named.empty())
+    setenv("DGC_CUDA_LIBS", named.c_str(), 1);
+  absl::StatusOr<cuda::Library> found = cuda::findCudnn();
+  for (const char *name : {"CUDA_PATH", "VIRTUAL_ENV", "DGC_CUDA_LIBS"})
+    unsetenv(name);
+  return found;
+}
+
+TEST(Library, TheNewestCudnnIsTakenUnlessOneIsNamed) {
+  const std::string root = ::testing::TempDir() + "/cudnn";
+  std::filesystem::remove_all(root);
+  const std::string wheel = root + "/environment/lib/python3.12/site-packages/nvidia/cudnn/lib";
+  putCudnn(root + "/lib64", "991400");
+  putCudnn(wheel, "991900");
+  absl::StatusOr<cuda::Library> found = findCudnnOf(root, "");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->path, wheel + "/libcudnn.so.9");
+  EXPECT_EQ(reinterpret_cast<size_t (*)()>(found->find("cudnnGetVersion"))(), 991900u);
+
+  found = findCudnnOf(root, "/nothing:" + root + "/lib64");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->path, root + "/lib64/libcudnn.so.9");
+  std::filesystem::remove_all(root);
 }
 
 TEST(Library, WheelsOfThePythonOnThePathAreFound) {
