@@ -25,7 +25,7 @@ convolutions, models (three steps, then 20 and 100), several workers on one GPU,
 
 Example:
   scripts/gpu-bundle OUT         # where dgc is built
-  OUT/gpu-check --json out.json --jobs 4 --deadline 540   # on a machine with a GPU that is lent for ten minutes
+  OUT/gpu-check --json out.json --jobs 4 --deadline 540   # on a machine with a GPU that is rented for ten minutes
   OUT/gpu-check --json out.json --resume                  # on the next one: what is not in out.json yet
 
 Exit codes: 0 every check passed, was skipped for a reason that the table gives, or was left out for --deadline; 1 one
