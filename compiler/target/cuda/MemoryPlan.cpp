@@ -36,8 +36,8 @@ void MemoryPlan::place(const KernelGraph &graph, unsigned number) {
   const ThreadGeometry &geometry = geometries[segment];
   for (Value value : graph.roots[number].values) {
     int64_t width = llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8);
-    if (geometry.columns &&
-        graph.roots[number].reduction) // where the threads of a column meet, one value after the other
+    // Where the threads of a column meet, one value after the other.
+    if (geometry.columns && graph.roots[number].reduction)
       sharedBytes[segment] = std::max(sharedBytes[segment], geometry.columnsPerBlock() * geometry.groupSize * width);
     if (geometry.parts > 1 && graph.roots[number].reduction) {
       partials[value] = workspaceBytes;

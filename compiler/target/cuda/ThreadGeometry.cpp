@@ -112,6 +112,22 @@ static std::vector<LoopNest> insideRows(const Segment &segment) {
   return nests;
 }
 
+/// Do the roots of a segment read of each other only the point that they are at, and only where this is `known`?
+static bool readsOwnPoints(const KernelGraph &graph, const Segment &segment,
+                           llvm::function_ref<bool(unsigned user, unsigned used)> known) {
+  for (unsigned user : segment.roots)
+    for (const Access &access : graph.roots[user].accesses) {
+      auto it = graph.rootOf.find(access.base);
+      if (it == graph.rootOf.end() || !llvm::is_contained(segment.roots, it->second))
+        continue;
+      const Root &used = graph.roots[it->second];
+      unsigned number = llvm::find(used.values, access.base) - used.values.begin();
+      if (access.index.empty() || access.index != used.indices[number] || !known(user, it->second))
+        return false;
+    }
+  return true;
+}
+
 bool isResident(const KernelGraph &graph, const Segment &segment) {
   std::vector<LoopNest> nests = insideRows(segment);
   auto walked = llvm::find_if(nests, [](const LoopNest &nest) { return !nest.loops.empty(); });
@@ -132,19 +148,9 @@ bool isResident(const KernelGraph &graph, const Segment &segment) {
       looped.set(root);
   }
   // What is read of each other is known to the thread that reads it.
-  for (unsigned user : segment.roots)
-    for (const Access &access : graph.roots[user].accesses) {
-      auto it = graph.rootOf.find(access.base);
-      if (it == graph.rootOf.end() || !llvm::is_contained(segment.roots, it->second))
-        continue;
-      const Root &used = graph.roots[it->second];
-      unsigned number = llvm::find(used.values, access.base) - used.values.begin();
-      if (access.index.empty() || access.index != used.indices[number])
-        return false;
-      if (!used.reduction && looped.test(it->second) && !looped.test(user))
-        return false;
-    }
-  return true;
+  return readsOwnPoints(graph, segment, [&](unsigned user, unsigned used) {
+    return graph.roots[used].reduction || !looped.test(used) || looped.test(user);
+  });
 }
 
 /// Can a thread compute a row alone, and keep in registers what one nest computes and another reads? Then no nest has
@@ -155,17 +161,8 @@ static bool isOfOneThread(const KernelGraph &graph, const Segment &segment) {
       const Root &root = graph.roots[user];
       if (llvm::any_of(nest.loops, [&](unsigned dim) { return !root.reduction || root.parallel.test(dim); }))
         return false;
-      for (const Access &access : root.accesses) {
-        auto it = graph.rootOf.find(access.base);
-        if (it == graph.rootOf.end() || !llvm::is_contained(segment.roots, it->second))
-          continue;
-        const Root &used = graph.roots[it->second];
-        unsigned number = llvm::find(used.values, access.base) - used.values.begin();
-        if (access.index.empty() || access.index != used.indices[number])
-          return false;
-      }
     }
-  return true;
+  return readsOwnPoints(graph, segment, [](unsigned, unsigned) { return true; });
 }
 
 /// How many elements of a row a thread has to keep for each of its points: arrays that are read by several nests, and
