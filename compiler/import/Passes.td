@@ -109,20 +109,31 @@ def StableHLOToDGCPass : Pass<"stablehlo-to-dgc", "::mlir::ModuleOp"> {
 }
 
 def RaiseImportedPass : Pass<"dgc-raise-imported", "::mlir::ModuleOp"> {
-  let summary = "give an imported program the form that models of dgc have";
+  let summary = "recognize layers in an imported program, and give it the form of a model of dgc";
   let description = [{
     Input: functions of `dgc` ops. Output: the same values, written as a model of dgc has them, for which kernels and library
-    calls are chosen: a product that is only transposed is the product of its operands in the other order, and dimensions of
-    one element are not reduced. (The gradients of convolutions are recognized before, by `stablehlo-to-dgc`.)
+    calls are chosen. Where nothing else uses what is between, `softmax`, `log_softmax`, `silu`, `gelu`, `layer_norm`,
+    `rms_norm`, `group_norm`, `instance_norm`, `batch_norm` of training with its running statistics, `embedding`, `attention`
+    and `cross_entropy` take the place of the ops that compute them; of the last two the gradient is recognized as well, and
+    becomes a `dgc.gradient`. It does not matter in which order dimensions are, where values are broadcast and whether a sum
+    keeps its dimension. What is in a `dist.manual` stays as it is.
+
+    A product that is only transposed becomes the product of its operands in the other order, and dimensions of one element
+    are not reduced. (The gradients of convolutions are recognized before, by `stablehlo-to-dgc`.)
 
     ```mlir
-    %z = dgc.dot_general %dy, %x contract [0] x [0] : tensor<128x10xf32>, tensor<128x512xf32>
-    %dw = dgc.transpose %z permutation [1, 0] : tensor<10x512xf32>
+    %0 = dgc.negate %x : tensor<4x8xf32>
+    %1 = dgc.exponential %0 : tensor<4x8xf32>
+    %one = dgc.constant dense<1.0> : tensor<4x8xf32>
+    %2 = dgc.add %one, %1 : tensor<4x8xf32>
+    %3 = dgc.divide %one, %2 : tensor<4x8xf32>
+    %y = dgc.multiply %x, %3 : tensor<4x8xf32>
     // becomes
-    %dw = dgc.dot_general %x, %dy contract [0] x [0] : tensor<128x512xf32>, tensor<128x10xf32>
+    %y = dgc.silu %x : tensor<4x8xf32>
     ```
   }];
   let dependentDialects = ["::dgc::DGCDialect"];
+  let statistics = [Statistic<"numRaised", "raised", "Layers recognized">];
 }
 
 def BuildImportedEntryPass : Pass<"dgc-build-imported-entry", "::mlir::ModuleOp"> {

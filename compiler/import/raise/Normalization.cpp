@@ -1,0 +1,375 @@
+// Layer, RMS, group and batch normalization, as JAX writes them.
+
+#include "compiler/import/raise/Expression.h"
+#include "dialects/dgc/CompositeBuilder.h"
+
+using namespace mlir;
+using namespace dgc;
+
+namespace dgc::import::raise {
+
+namespace {
+/// (input - mean) / sqrt(variance + epsilon) * scale + offset; what is not there is null.
+struct Normalization {
+  Value input;
+  std::optional<Expression> centred, mean, variance, scale, offset;
+  double epsilon = 0;
+};
+} // namespace
+
+/// variance + epsilon, either way round.
+static bool isGuardedVariance(const Expression &x, Normalization &found) {
+  return anyOrder<AddOp>(x, [&](const Expression &variance, const Expression &epsilon) {
+    std::optional<double> number = epsilon.number();
+    if (!number || *number < 0)
+      return false;
+    found.variance = variance.stripped();
+    found.epsilon = *number;
+    return true;
+  });
+}
+
+/// Takes 1 / sqrt(variance + epsilon) out of the product.
+static bool takeInverseDeviation(Product &product, Normalization &found) {
+  if (product.divisors.size() == 1 && product.divisors.front().as<SqrtOp>()) {
+    const bool isGuarded = isGuardedVariance(product.divisors.front().operand(0), found);
+    product.divisors.clear();
+    return isGuarded;
+  }
+  return product.divisors.empty() && product.take([&](const Expression &factor) {
+    return factor.as<RsqrtOp>() && isGuardedVariance(factor.operand(0), found);
+  });
+}
+
+/// The value without what is added along the dimensions `dims` alone.
+static Expression withoutOffset(const Expression &y, ArrayRef<int64_t> dims, Normalization &found) {
+  Expression rest = y;
+  (void)anyOrder<AddOp>(y, [&](const Expression &product, const Expression &offset) {
+    if (!offset.isAlong(dims) || product.isAlong(dims))
+      return false;
+    found.offset = offset.stripped();
+    rest = product;
+    return true;
+  });
+  return rest;
+}
+
+/// Takes apart what ends in `op`, with the scale and the offset along the dimensions `dims`.
+static std::optional<Normalization> takeApart(Operation *op, ArrayRef<int64_t> dims) {
+  Normalization found;
+  Expression y = Expression::of(op->getResult(0));
+  Product product = Product::of(withoutOffset(y, dims, found));
+  if (product.coefficient != 1 || !takeInverseDeviation(product, found))
+    return std::nullopt;
+  found.scale = product.take([&](const Expression &factor) { return factor.isAlong(dims); });
+  if (product.factors.size() != 1 || !product.divisors.empty())
+    return std::nullopt;
+  found.centred = product.factors.front();
+  Expression input = *found.centred;
+  if (input.as<SubtractOp>()) {
+    found.mean = input.operand(1).stripped();
+    input = input.operand(0);
+  }
+  // What moves no element may be in front of it.
+  while (!input.isWhole()) {
+    Expression inner = input.stripped();
+    if (inner.value == input.value)
+      return std::nullopt;
+    input = inner;
+  }
+  found.input = input.value;
+  return found;
+}
+
+/// Whether `x` is the mean of the square of `of` over the dimensions along which it does not change.
+static bool isMeanSquare(const Expression &x, const Expression &of) {
+  std::optional<Expression> square = x.mean();
+  return square && square->as<MultiplyOp>() && square->operand(0).is(of) && square->operand(1).is(of);
+}
+
+static bool isMean(const Expression &x, const Expression &of) {
+  std::optional<Expression> terms = x.mean();
+  return terms && terms->is(of);
+}
+
+/// Whether `variance` is that of `input`, whose mean is `mean`: the mean of the squares of x - mean, or the mean of the squares
+/// without the square of the mean, and not below 0.
+static bool isVariance(const Expression &variance, const Expression &input, const Expression &mean) {
+  if (auto bounded = variance.as<MaximumOp>())
+    return anyOrder<MaximumOp>(variance, [&](const Expression &zero, const Expression &inner) {
+      return zero.number() == 0 && isVariance(inner, input, mean);
+    });
+  if (variance.as<SubtractOp>()) {
+    Expression square = variance.operand(1);
+    return isMeanSquare(variance.operand(0), input) && square.as<MultiplyOp>() && square.operand(0).is(mean) &&
+           square.operand(1).is(mean);
+  }
+  std::optional<Expression> square = variance.mean();
+  if (!square || !square->as<MultiplyOp>() || !square->operand(0).is(square->operand(1)))
+    return false;
+  Expression centred = square->operand(0);
+  return centred.as<SubtractOp>() && centred.operand(0).is(input) &&
+         (centred.operand(1).is(mean) || isMean(centred.operand(1), input));
+}
+
+/// The parameter, a vector of `size` elements of the last dimension; `otherwise` in each where there is none.
+static Value parameter(CompositeBuilder &b, const std::optional<Expression> &x, int64_t size, Type element,
+                       double otherwise) {
+  if (!x)
+    return b.splat(otherwise, ArrayRef{size}, element);
+  if (std::optional<double> number = x->number())
+    return b.splat(*number, ArrayRef{size}, element);
+  return b.reshape(x->value, {size});
+}
+
+static int64_t lastDim(Operation *op) { return tensorOf(op->getResult(0)).getRank() - 1; }
+
+static bool isFloat(Operation *op) {
+  return isa<AddOp, MultiplyOp, DivideOp>(op) && isa<FloatType>(elementOf(op->getResult(0))) && lastDim(op) >= 1;
+}
+
+/// The values that the composite takes in place of what is between them and `op`.
+static SmallVector<Value> inputsOf(const Normalization &parts) {
+  SmallVector<Value> inputs{parts.input};
+  for (const std::optional<Expression> &each : {parts.scale, parts.offset})
+    if (each && !each->number())
+      inputs.push_back(each->value);
+  return inputs;
+}
+
+/// Whether `x` changes along these dimensions of the space, and no others. Along one of one element nothing changes.
+static bool changesAlong(const Expression &x, ArrayRef<int64_t> dims) {
+  const SmallVector<int64_t> place = x.stripped().place;
+  return llvm::all_of(llvm::enumerate(*x.space), [&](auto each) {
+    const auto dim = static_cast<int64_t>(each.index());
+    return each.value() == 1 || llvm::is_contained(place, dim) == llvm::is_contained(dims, dim);
+  });
+}
+
+/// Whether what is centred and scaled is `input`, by its own mean and variance over all dimensions but `dims`.
+static bool isNormalized(const Normalization &parts, const Expression &input, ArrayRef<int64_t> dims) {
+  return parts.mean && changesAlong(*parts.variance, dims) && isMean(*parts.mean, input) &&
+         isVariance(*parts.variance, input, *parts.mean);
+}
+
+/// Replaces `op` by a normalization of `parts` with scale and offset, where nothing else uses what is between.
+template <class Op, class... Args>
+static bool replace(Operation *op, OpBuilder &builder, const Normalization &parts, Args... args) {
+  if (!isClosed(op, inputsOf(parts)))
+    return false;
+  builder.setInsertionPoint(op);
+  CompositeBuilder b(builder, op->getLoc());
+  Type element = elementOf(parts.input);
+  const int64_t size = shapeOf(op->getResult(0)).back();
+  Value scale = parameter(b, parts.scale, size, element, 1), offset = parameter(b, parts.offset, size, element, 0);
+  Value result =
+      Op::create(builder, op->getLoc(), parts.input, scale, offset, args..., builder.getF64FloatAttr(parts.epsilon))
+          .getResult();
+  op->getResult(0).replaceAllUsesWith(result);
+  return true;
+}
+
+static bool raiseRmsNorm(Operation *op, OpBuilder &builder, const Normalization &parts) {
+  if (parts.offset || !isClosed(op, inputsOf(parts)))
+    return false;
+  builder.setInsertionPoint(op);
+  CompositeBuilder b(builder, op->getLoc());
+  Value scale = parameter(b, parts.scale, shapeOf(parts.input).back(), elementOf(parts.input), 1);
+  auto norm = RmsNormOp::create(builder, op->getLoc(), parts.input, scale, builder.getF64FloatAttr(parts.epsilon));
+  op->getResult(0).replaceAllUsesWith(norm.getResult());
+  return true;
+}
+
+bool raiseLayerNorm(Operation *op, OpBuilder &builder) {
+  if (!isFloat(op))
+    return false;
+  const int64_t last = lastDim(op);
+  std::optional<Normalization> parts = takeApart(op, last);
+  if (!parts)
+    return false;
+  Expression input = Expression::of(parts->input);
+  const SmallVector<int64_t> others = firstNumbers(last);
+  if (isNormalized(*parts, input, others))
+    return replace<LayerNormOp>(op, builder, *parts);
+  if (last > 1 && isNormalized(*parts, input, {0, last}))
+    return replace<InstanceNormOp>(op, builder, *parts);
+  return !parts->mean && changesAlong(*parts->variance, others) && isMeanSquare(*parts->variance, input) &&
+         raiseRmsNorm(op, builder, *parts);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups of channels
+//===----------------------------------------------------------------------===//
+
+/// Whether `split` is the shape with its last dimension as groups of channels.
+static bool isSplitOf(ArrayRef<int64_t> split, ArrayRef<int64_t> shape) {
+  return split.size() == shape.size() + 1 && split.drop_back(2) == shape.drop_back() &&
+         split.back() * split[split.size() - 2] == shape.back();
+}
+
+/// The value of each group, `[n, groups]`, that `x` repeats for each channel of it: `[n, groups, channels / groups]`, reshaped.
+static Value ofGroups(const Expression &x, int64_t last) {
+  Expression merged = x.stripped();
+  auto reshape = merged.value.getDefiningOp<ReshapeOp>();
+  auto repeat = reshape ? reshape.getOperand().getDefiningOp<BroadcastInDimOp>() : BroadcastInDimOp();
+  if (!repeat || merged.place.back() != last || !isSplitOf(repeat.getShape(), shapeOf(reshape)) ||
+      repeat.getBroadcastDimensions() != ArrayRef<int64_t>(firstNumbers(tensorOf(reshape.getResult()).getRank())))
+    return {};
+  return repeat.getOperand();
+}
+
+/// Mean and variance as they stand in the space of the split input, in place of what repeats them for each channel.
+static bool inSplitSpace(Normalization &parts, const Expression &split, int64_t last) {
+  auto move = [&](std::optional<Expression> &x) {
+    Value value = x ? ofGroups(*x, last) : Value();
+    if (!value || tensorOf(value).getRank() != 2)
+      return false;
+    x = split.with(value);
+    x->place = {shapeOf(value)[0] == 1 ? -1 : 0, shapeOf(value)[1] == 1 ? -1 : last};
+    return true;
+  };
+  return move(parts.mean) && move(parts.variance);
+}
+
+/// The reshape of the value into groups of channels, if there is one.
+static ReshapeOp splitOf(Value value) {
+  for (Operation *user : value.getUsers())
+    if (auto reshape = dyn_cast<ReshapeOp>(user); reshape && isSplitOf(shapeOf(reshape), shapeOf(value)))
+      return reshape;
+  return {};
+}
+
+/// Statistics of groups are repeated for each channel, and the input is normalized in its own shape: flax.
+static bool raiseRepeatedGroups(Operation *op, OpBuilder &builder, int64_t last) {
+  std::optional<Normalization> parts = takeApart(op, last);
+  ReshapeOp split = parts ? splitOf(parts->input) : ReshapeOp();
+  if (!split)
+    return false;
+  Expression input = Expression::of(split.getResult());
+  const int64_t groups = shapeOf(split)[last];
+  return inSplitSpace(*parts, input, last) && isNormalized(*parts, input, {0, last}) &&
+         replace<GroupNormOp>(op, builder, *parts, builder.getI64IntegerAttr(groups));
+}
+
+/// The input is normalized in groups, reshaped back, and scaled.
+static bool raiseSplitGroups(Operation *op, OpBuilder &builder, int64_t last) {
+  Normalization outer;
+  Product product = Product::of(withoutOffset(Expression::of(op->getResult(0)), last, outer));
+  outer.scale = product.take([&](const Expression &factor) { return factor.isAlong(last); });
+  if (product.coefficient != 1 || product.factors.size() != 1 || !product.divisors.empty())
+    return false;
+  Expression merged = product.factors.front();
+  auto reshape = merged.as<ReshapeOp>();
+  Operation *normalized = reshape ? reshape.getOperand().getDefiningOp() : nullptr;
+  if (!normalized || normalized->getNumResults() != 1 || !merged.isWhole() ||
+      !isSplitOf(shapeOf(reshape.getOperand()), shapeOf(merged.value)))
+    return false;
+  std::optional<Normalization> parts = takeApart(normalized, {});
+  auto split = parts ? parts->input.getDefiningOp<ReshapeOp>() : ReshapeOp();
+  if (!split || parts->scale || parts->offset || split.getOperand().getType() != op->getResult(0).getType() ||
+      !isNormalized(*parts, Expression::of(parts->input), {0, last}))
+    return false;
+  outer.input = split.getOperand();
+  outer.epsilon = parts->epsilon;
+  return replace<GroupNormOp>(op, builder, outer, builder.getI64IntegerAttr(shapeOf(split)[last]));
+}
+
+bool raiseGroupNorm(Operation *op, OpBuilder &builder) {
+  if (!isFloat(op) && !isa<ReshapeOp>(op))
+    return false;
+  const int64_t last = lastDim(op);
+  if (last < 2 || !isa<FloatType>(elementOf(op->getResult(0))))
+    return false;
+  return (isFloat(op) && raiseRepeatedGroups(op, builder, last)) || raiseSplitGroups(op, builder, last);
+}
+
+//===----------------------------------------------------------------------===//
+// Statistics of the batch
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// next = momentum * running + (1 - momentum) * statistic
+struct RunningStatistic {
+  AddOp next;
+  Value running;
+  double momentum = 0;
+
+  static std::optional<RunningStatistic> of(const Expression &statistic);
+};
+} // namespace
+
+/// The number and the value whose product it is; null where it is none.
+static std::pair<double, Value> scaled(const Expression &x) {
+  std::pair<double, Value> parts;
+  (void)anyOrder<MultiplyOp>(x, [&](const Expression &number, const Expression &value) {
+    std::optional<double> factor = number.number();
+    if (factor)
+      parts = {*factor, value.stripped().value};
+    return factor.has_value();
+  });
+  return parts;
+}
+
+std::optional<RunningStatistic> RunningStatistic::of(const Expression &statistic) {
+  SmallVector<Operation *> left(statistic.value.getUsers());
+  constexpr size_t kMost = 32;
+  for (size_t index = 0; index < left.size() && left.size() < kMost; ++index) {
+    Operation *op = left[index];
+    if (isa<MultiplyOp, SelectOp, ReshapeOp, BroadcastInDimOp>(op))
+      llvm::append_range(left, op->getUsers());
+    auto next = dyn_cast<AddOp>(op);
+    if (!next)
+      continue;
+    RunningStatistic found;
+    const bool isFound = anyOrder<AddOp>(Expression::of(next), [&](const Expression &kept, const Expression &added) {
+      const auto [momentum, running] = scaled(kept);
+      const auto [share, fresh] = scaled(added);
+      if (!running || fresh != statistic.value || !(momentum > 0 && momentum < 1) ||
+          std::abs(momentum + share - 1) > 1e-6)
+        return false;
+      found = {next, running, momentum};
+      return true;
+    });
+    if (isFound && found.running.getType() == next.getType() && tensorOf(found.running).getRank() == 1)
+      return found;
+  }
+  return std::nullopt;
+}
+
+// Without running statistics it is left as it is: what evaluates a model would have none to use.
+bool raiseBatchNorm(Operation *op, OpBuilder &builder) {
+  if (!isFloat(op))
+    return false;
+  const int64_t last = lastDim(op);
+  std::optional<Normalization> parts = takeApart(op, last);
+  if (!parts || !isNormalized(*parts, Expression::of(parts->input), last))
+    return false;
+  std::optional<RunningStatistic> mean = RunningStatistic::of(*parts->mean);
+  std::optional<RunningStatistic> variance = RunningStatistic::of(*parts->variance);
+  if (!mean || !variance || mean->momentum != variance->momentum)
+    return false;
+  SmallVector<Value> inputs = inputsOf(*parts);
+  inputs.append({mean->running, variance->running});
+  SmallVector<Operation *> roots{op, mean->next, variance->next};
+  if (!isClosed(roots, inputs))
+    return false;
+  // Behind all operands, and before all that uses the results.
+  Operation *first = *llvm::min_element(roots, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  for (Value input : inputs)
+    if (Operation *source = input.getDefiningOp(); source && !source->isBeforeInBlock(first))
+      return false;
+  builder.setInsertionPoint(first);
+  CompositeBuilder b(builder, op->getLoc());
+  Type element = elementOf(parts->input);
+  const int64_t size = shapeOf(parts->input).back();
+  auto norm = BatchNormOp::create(builder, op->getLoc(), parts->input, parameter(b, parts->scale, size, element, 1),
+                                  parameter(b, parts->offset, size, element, 0), mean->running, variance->running,
+                                  /*valid=*/Value(), builder.getF64FloatAttr(mean->momentum),
+                                  builder.getF64FloatAttr(parts->epsilon), builder.getUnitAttr());
+  op->getResult(0).replaceAllUsesWith(norm.getResult());
+  mean->next.getResult().replaceAllUsesWith(norm.getNextMean());
+  variance->next.getResult().replaceAllUsesWith(norm.getNextVariance());
+  return true;
+}
+
+} // namespace dgc::import::raise
