@@ -27,6 +27,7 @@ public:
 
 private:
   void addState(unsigned argument);
+  void nameRoles();
   DictionaryAttr attributesOfArgument(unsigned argument);
   DictionaryAttr attributesOfResult(unsigned result);
   void completeModule();
@@ -61,6 +62,48 @@ void EntryBuilder::addState(unsigned argument) {
   StateOp::create(builder, function.getArgument(argument).getLoc(), signature.argumentNames[argument],
                   StateRole::Statistic, zeros, /*rng_id=*/argument,
                   cast<RankedTensorType>(function.getArgumentTypes()[argument]), /*begins_as=*/StringAttr());
+}
+
+/// The arguments of a function that the value depends on, besides those that are in `seen`.
+static void addDependences(Value value, llvm::SetVector<BlockArgument> &arguments, DenseSet<Value> &seen) {
+  SmallVector<Value> left{value};
+  while (!left.empty()) {
+    Value next = left.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (!op) {
+      auto argument = cast<BlockArgument>(next);
+      if (isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+        arguments.insert(argument);
+      continue;
+    }
+    op->walk([&](Operation *inner) { llvm::append_range(left, inner->getOperands()); });
+  }
+}
+
+/// State that is updated has the roles that strategies know: what outputs depend on are weights, and what only new values of
+/// state depend on belongs to an optimizer, if they are tensors of floats. Without outputs nothing tells them apart.
+void EntryBuilder::nameRoles() {
+  llvm::SetVector<BlockArgument> used;
+  DenseSet<Value> seen;
+  bool hasOutput = false;
+  for (auto [result, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands())) {
+    if (signature.argumentOf[result] >= 0)
+      continue;
+    hasOutput = true;
+    addDependences(value, used, seen);
+  }
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  for (BlockArgument argument : function.getArguments()) {
+    const unsigned number = argument.getArgNumber();
+    if (!hasOutput || !signature.isState[number] || signature.resultOf[number] < 0)
+      continue;
+    auto state = symbols.lookup<StateOp>(signature.argumentNames[number]);
+    if (!isa<FloatType>(state.getTensorType().getElementType()) || state.getTensorType().getRank() == 0)
+      continue;
+    state.setRole(used.contains(argument) ? StateRole::Weight : StateRole::Slot);
+  }
 }
 
 DictionaryAttr EntryBuilder::attributesOfArgument(unsigned argument) {
@@ -111,6 +154,7 @@ void EntryBuilder::run() {
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     results.push_back(attributesOfResult(i));
+  nameRoles();
   function.setAllArgAttrs(arguments);
   function.setAllResultAttrs(results);
   function.setPublic();

@@ -105,7 +105,7 @@ struct TensorParallel : dgc::impl::TensorParallelPassBase<TensorParallel> {
                             ", ") +
                  ")";
     }
-    return known;
+    return known.empty() ? "no weights: no output depends on a variable" : known;
   }
 
   /// A rule that names nothing is a mistake.

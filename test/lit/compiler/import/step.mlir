@@ -2,7 +2,7 @@
 
 // RUN: dgc-compile %s --compile-to=model | FileCheck %s
 // CHECK: module @step attributes {dgc.global_batch = 8 : i64
-// CHECK: dgc.state @in0 statistic zeros
+// CHECK: dgc.state @in0 weight zeros
 // CHECK: func.func @main(
 // CHECK-SAME: dgc.state = @in0
 // CHECK-NOT: stablehlo.
