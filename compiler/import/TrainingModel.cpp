@@ -220,27 +220,56 @@ void ModelBuilder::addResults(ModelOp model, const Target &target) {
   }
 }
 
-/// Freezes what the loss does not depend on, and removes what nothing does. An error where nothing is left to train.
-LogicalResult ModelBuilder::settleVariables(ModelOp model) {
+/// Whether no gradient goes through the op: its result is not of floats, or changes in steps.
+static bool stopsGradients(Operation *op) {
+  auto isFloat = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || isa<FloatType>(tensor.getElementType());
+  };
+  return isa<RoundNearestEvenOp, RoundNearestAfzOp, FloorOp, CeilOp, SignOp>(op) ||
+         llvm::none_of(op->getResultTypes(), isFloat);
+}
+
+/// What losses depend on, through ops that gradients go through or, `all`, through every one.
+static llvm::SetVector<Operation *> dependences(ModelOp model, bool all) {
   llvm::SetVector<Operation *> reached;
   for (LossOp loss : model.getBody().getOps<LossOp>())
     reached.insert(loss);
-  for (size_t i = 0; i < reached.size(); ++i)
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (!all && stopsGradients(reached[i]) && !isa<LossOp>(reached[i]))
+      continue;
     reached[i]->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         if (Operation *definition = operand.getDefiningOp())
           reached.insert(definition);
     });
+  }
+  return reached;
+}
+
+/// Freezes what the loss does not depend on, or in steps alone, and removes what nothing does. An error where nothing is left to
+/// train.
+LogicalResult ModelBuilder::settleVariables(ModelOp model) {
+  const llvm::SetVector<Operation *> reached = dependences(model, /*all=*/true);
+  const llvm::SetVector<Operation *> sloped = dependences(model, /*all=*/false);
+  std::string rounded;
   bool isTrained = false;
   for (VariableOp variable : llvm::make_early_inc_range(model.getBody().getOps<VariableOp>())) {
     const bool isAssigned = llvm::any_of(variable->getUsers(), llvm::IsaPred<AssignOp>);
-    if (variable->use_empty())
+    if (variable->use_empty()) {
       variable.erase();
-    else if (!reached.contains(variable) && !isAssigned)
+    } else if (!sloped.contains(variable) && !isAssigned) {
+      if (reached.contains(variable) && !variable.getFrozen())
+        rounded += (rounded.empty() ? "'" : ", '") + variable.getName().str() + "'";
       variable.setFrozen(true);
-    else
+    } else {
       isTrained |= !variable.getFrozen() && !isAssigned;
+    }
   }
+  if (!rounded.empty())
+    function.emitWarning() << "'--loss " << training.loss << "': " << rounded
+                           << " remain as they are: the loss depends on what they are rounded to alone, as by "
+                              "QuantizeLinear, and has no gradient. Export the model before it is quantized";
   if (isTrained)
     return success();
   return error() << "'--loss " << training.loss

@@ -72,6 +72,11 @@ RankedTensorType Node::type(unsigned input) const {
 
 DenseElementsAttr Node::constant(unsigned input) const { return item(input).constant; }
 
+DenseElementsAttr Node::fixed(unsigned input) const {
+  const Item given = item(input);
+  return isa_and_nonnull<BlockArgument>(given.value) ? DenseElementsAttr() : given.constant;
+}
+
 static SmallVector<int64_t> integersOf(DenseElementsAttr elements) {
   const bool isUnsigned = elements.getElementType().isUnsignedInteger() || elements.getElementType().isInteger(1);
   return llvm::map_to_vector(elements.getValues<APInt>(), [&](const APInt &value) {

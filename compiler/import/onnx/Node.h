@@ -81,7 +81,9 @@ public:
   Value valueOf(const Item &item);
   /// The elements of an input that is known here; null where it is not.
   DenseElementsAttr constant(unsigned input) const;
-  /// The same as integers. Fails with a diagnostic.
+  /// The same of an input that nothing changes: a weight that is trained has other elements later.
+  DenseElementsAttr fixed(unsigned input) const;
+  /// The elements as integers. Fails with a diagnostic.
   FailureOr<SmallVector<int64_t>> integers(unsigned input, StringRef what);
   FailureOr<SmallVector<double>> numbers(unsigned input, StringRef what);
   /// The integers of an input, or those of the attribute that it was in older versions; none where neither is there.

@@ -23,7 +23,7 @@ namespace {
 
 /// The result of a change of shape: what is known here remains known.
 LogicalResult giveReshaped(Node &n, ArrayRef<int64_t> shape) {
-  if (DenseElementsAttr constant = n.constant(0))
+  if (DenseElementsAttr constant = n.fixed(0))
     return n.give(constant.reshape(RankedTensorType::get(shape, constant.getElementType())));
   return n.give(n.b.reshape(n.in(0), shape));
 }
