@@ -67,7 +67,7 @@ struct CompileOptions {
   ByteCount maxReplicatedBytes;
   bool noPadding = false, withSemantics = false;
   ByteCount memoryLimit;
-  std::vector<std::string> insertPass, inputShape;
+  std::vector<std::string> insertPass, inputShape, blocks;
   Phase from = Phase::Input, to = Phase::Artifact;
   /// Not an option, as it shapes nothing: what kernels compiled before may be taken from. Null: there is none.
   std::shared_ptr<KernelCache> kernelCache;
@@ -113,6 +113,8 @@ struct CompileOptions {
       "Run passes after a phase, and its verifier again; those of plug-ins and of dgc-opt; repeatable");
     b("input-shape", o.inputShape, "NAME=8x3x224x224,..",
       "The sizes of an input of an ONNX model, where these have names or are open; repeatable");
+    b("import", o.blocks, "NAME=FILE[:SIGNATURE.json],..",
+      "A program of another framework as the dgc.block NAME, which the model calls; repeatable");
     b("compile-from", o.from, "PHASE", "The input is a program that has been through this phase");
     b("compile-to", o.to, "PHASE", "Stop after this phase and write the program as text");
   }

@@ -158,8 +158,7 @@ static OwningOpRef<ModuleOp> readStableHLO(llvm::SourceMgr &sources, MLIRContext
     return {};
   PassManager manager(context);
   buildConversion(manager);
-  const bool isRead = succeeded(manager.run(*module)) && succeeded(completeModel(*module, options.training));
-  return isRead ? std::move(module) : OwningOpRef<ModuleOp>();
+  return succeeded(manager.run(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
 }
 
 void *findInOnnxLibrary(const char *symbol, Location location) {
@@ -177,38 +176,60 @@ void *findInOnnxLibrary(const char *symbol, Location location) {
   return function;
 }
 
-static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *context, const ImportOptions &options) {
+static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *context, const ImportOptions &options,
+                                      bool hasWeights) {
   const llvm::MemoryBufferRef file = sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef();
   auto *read = reinterpret_cast<OnnxReadFunction *>(
       findInOnnxLibrary("dgcReadOnnx", FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0)));
   if (!read)
     return {};
   context->loadDialect<DGCDialect, func::FuncDialect>();
-  const bool trains = !options.training.loss.empty();
   const ArrayRef<std::string> inputShapes = options.inputShapes;
   std::string reason;
   auto tryRead = [&](llvm::raw_ostream &) {
-    (void)read(&file, context, trains, options.findsAll, &inputShapes); // with an error or without
+    (void)read(&file, context, hasWeights, options.findsAll, &inputShapes); // with an error or without
     return true;
   };
   if (runInChild(file.getBufferSize(), /*seconds=*/10, context, tryRead, reason) == ChildEnd::Died) {
     if (options.findsAll) // what is behind an error may fit together even less
-      return readOnnx(sources, context, {options.training, options.inputShapes, options.signature});
+      return readOnnx(sources, context, {options.training, options.inputShapes, options.signature, {}}, hasWeights);
     emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
         << "the model is damaged, or its nodes do not fit together" << (reason.empty() ? "" : ": ") << reason;
     return {};
   }
-  const void *pointer = read(&file, context, trains, options.findsAll, &inputShapes);
+  const void *pointer = read(&file, context, hasWeights, options.findsAll, &inputShapes);
   OwningOpRef<ModuleOp> module(pointer ? ModuleOp::getFromOpaquePointer(pointer) : ModuleOp());
-  const bool isRead =
-      module && succeeded(applyOptions(*module, options)) && succeeded(completeModel(*module, options.training));
-  return isRead ? std::move(module) : OwningOpRef<ModuleOp>();
+  return module && succeeded(applyOptions(*module, options)) ? std::move(module) : OwningOpRef<ModuleOp>();
+}
+
+OwningOpRef<ModuleOp> readFunction(llvm::SourceMgr &sources, MLIRContext *context, Format format,
+                                   const ImportOptions &options, bool hasWeights) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  context->appendDialectRegistry(registry);
+  return format == Format::Onnx ? readOnnx(sources, context, options, hasWeights)
+                                : readStableHLO(sources, context, format, options);
+}
+
+/// A model of dgc, with the programs that it calls.
+static OwningOpRef<ModuleOp> readDgc(llvm::SourceMgr &sources, MLIRContext *context, const ImportOptions &options) {
+  if (options.blocks.empty())
+    return parseSourceFile<ModuleOp>(sources, context);
+  // What it calls is not there yet.
+  auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  const bool isWhole = module && llvm::all_of(options.blocks, [&](StringRef block) {
+                         return succeeded(importBlock(*module, block, options));
+                       });
+  return isWhole && succeeded(verify(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
 }
 
 LogicalResult checkOptions(Location location, Format format, const ImportOptions &options) {
-  if (format != Format::Onnx && !options.inputShapes.empty())
+  if (format != Format::Onnx && !options.inputShapes.empty() && options.blocks.empty())
     return emitError(location) << "--input-shape=" << options.inputShapes.front()
                                << ": this is no ONNX model, whose inputs may have open sizes";
+  if (format != Format::Dgc && !options.blocks.empty())
+    return emitError(location) << "--import=" << options.blocks.front()
+                               << ": a model of dgc calls what is imported, and this is none";
   if (format != Format::Dgc)
     return success();
   if (!options.training.loss.empty())
@@ -227,12 +248,10 @@ OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context, 
   if (failed(checkOptions(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0), format, options)))
     return {};
   if (format == Format::Dgc)
-    return parseSourceFile<ModuleOp>(sources, context);
-  DialectRegistry registry;
-  registerDialects(registry);
-  context->appendDialectRegistry(registry);
-  return format == Format::Onnx ? readOnnx(sources, context, options)
-                                : readStableHLO(sources, context, format, options);
+    return readDgc(sources, context, options);
+  OwningOpRef<ModuleOp> module =
+      readFunction(sources, context, format, options, /*hasWeights=*/!options.training.loss.empty());
+  return module && succeeded(completeModel(*module, options.training)) ? std::move(module) : OwningOpRef<ModuleOp>();
 }
 
 } // namespace dgc::import

@@ -35,7 +35,8 @@ struct ImportOptions {
   Training training;
   std::vector<std::string> inputShapes; // sizes of inputs of an ONNX model, as `x=8x3`
   std::string signature;                // a file that says what arguments and results are: SignatureFile.h
-  bool findsAll = false;                // of an ONNX model: nodes behind one that is refused are read, too
+  std::vector<std::string> blocks; // programs that a model of dgc calls, as `NAME=FILE` or `NAME=FILE:SIGNATURE.json`
+  bool findsAll = false;           // of an ONNX model: nodes behind one that is refused are read, too
 };
 
 /// Reads the main buffer of `sources`. A program of StableHLO or ONNX becomes one of dgc; null, with diagnostics, where it cannot.

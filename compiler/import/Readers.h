@@ -33,6 +33,11 @@ llvm::LogicalResult applyOptions(mlir::ModuleOp module, const ImportOptions &opt
 /// Whether the options are for programs of this format. Fails with a diagnostic.
 llvm::LogicalResult checkOptions(mlir::Location location, Format format, const ImportOptions &options);
 
+/// Reads a program of StableHLO or ONNX as a module with one function of dgc ops, whose weights are arguments with a state where
+/// `options` say how it is trained, or `hasWeights`; null, with diagnostics.
+mlir::OwningOpRef<mlir::ModuleOp> readFunction(llvm::SourceMgr &sources, mlir::MLIRContext *context, Format format,
+                                               const ImportOptions &options, bool hasWeights);
+
 /// Makes an entry point, or what is trained, of the one function of the module, which is of dgc ops.
 llvm::LogicalResult completeModel(mlir::ModuleOp module, const Training &training);
 

@@ -54,7 +54,6 @@ private:
   LogicalResult readPatterns();
   LogicalResult checkInputs();
   bool isFrozen(StateOp state) const;
-  Value addVariable(OpBuilder &builder, BlockArgument argument);
   Value addInput(OpBuilder &builder, BlockArgument argument);
   void moveBody(ModelOp model, const Target &target);
   void addResults(ModelOp model, const Target &target);
@@ -156,9 +155,18 @@ static bool hasInfinite(ElementsAttr elements) {
          });
 }
 
+StateOp declaredState(func::FuncOp function, unsigned argument) {
+  auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(argument, kStateAttr);
+  return symbol ? SymbolTable::lookupNearestSymbolFrom<StateOp>(function, symbol) : StateOp();
+}
+
+bool isFixed(StateOp state) {
+  return state.getRole() != StateRole::Weight || !isa<FloatType>(state.getType().getElementType()) ||
+         hasInfinite(state.getInit().getElements());
+}
+
 bool ModelBuilder::isFrozen(StateOp state) const {
-  return !state || state.getRole() != StateRole::Weight || !isa<FloatType>(state.getType().getElementType()) ||
-         hasInfinite(state.getInit().getElements()) ||
+  return !state || isFixed(state) ||
          llvm::any_of(frozen, [&](const llvm::GlobPattern &pattern) { return pattern.match(state.getSymName()); });
 }
 
@@ -168,16 +176,16 @@ static void takeSharding(func::FuncOp function, BlockArgument argument, Operatio
     member->setAttr(dist::kShardingAttr, sharding);
 }
 
-Value ModelBuilder::addVariable(OpBuilder &builder, BlockArgument argument) {
-  const unsigned i = argument.getArgNumber();
-  auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, kStateAttr);
-  auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<StateOp>(function, symbol) : StateOp();
+VariableOp createVariable(OpBuilder &builder, func::FuncOp function, const EntrySignature &signature, unsigned argument,
+                          bool isFrozen) {
+  BlockArgument value = function.getArgument(argument);
+  StateOp state = declaredState(function, argument);
   auto init = state ? state.getInit() : InitAttr::get(builder.getContext(), InitKind::Zeros);
-  const bool isAssigned = signature.resultOf[i] >= 0;
-  auto variable = VariableOp::create(builder, argument.getLoc(), argument.getType(), signature.argumentNames[i], init,
-                                     !isAssigned && isFrozen(state), cast<RankedTensorType>(argument.getType()));
-  takeSharding(function, argument, variable);
-  return variable.getResult();
+  auto variable =
+      VariableOp::create(builder, value.getLoc(), value.getType(), signature.argumentNames[argument], init,
+                         isFrozen && signature.resultOf[argument] < 0, cast<RankedTensorType>(value.getType()));
+  takeSharding(function, value, variable);
+  return variable;
 }
 
 Value ModelBuilder::addInput(OpBuilder &builder, BlockArgument argument) {
@@ -197,7 +205,13 @@ void ModelBuilder::moveBody(ModelOp model, const Target &target) {
   OpBuilder builder(first);
   for (BlockArgument argument : from.getArguments()) {
     const bool isState = signature.isState[argument.getArgNumber()];
-    argument.replaceAllUsesWith(isState ? addVariable(builder, argument) : addInput(builder, argument));
+    if (isState) {
+      const unsigned number = argument.getArgNumber();
+      const bool frozen = isFrozen(declaredState(function, number));
+      argument.replaceAllUsesWith(createVariable(builder, function, signature, number, frozen).getResult());
+    } else {
+      argument.replaceAllUsesWith(addInput(builder, argument));
+    }
   }
   for (Operation &op : llvm::make_early_inc_range(from.without_terminator()))
     op.moveBefore(first);

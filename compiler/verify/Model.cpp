@@ -24,6 +24,7 @@ template <class Binder> static void bindMeaning(CompileOptions &options, Binder 
   b("attention", options.attention);
   b("repeats", options.repeats);
   b("input-shape", options.inputShape);
+  b("import", options.blocks);
 }
 
 /// A list.

@@ -134,7 +134,10 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("needs a name: that of the variable \"w\" of the block is NAME.w");
   auto block = symbols.lookupNearestSymbolFrom<BlockOp>(*this, getCalleeAttr());
   if (!block)
-    return emitOpError() << "calls " << getCalleeAttr() << ", and there is no such dgc.block next to the model";
+    return emitOpError()
+           << "calls " << getCalleeAttr()
+           << ", and there is no such dgc.block next to the model (dgc-compile --import NAME=FILE makes one of a "
+              "program of another framework)";
   size_t takes = block.getBody().getNumArguments(), gives = block.getBody().front().getTerminator()->getNumOperands();
   auto refuse = [&](StringRef what, size_t has, size_t needs) {
     InFlightDiagnostic error = emitOpError() << "of " << getCalleeAttr() << " has " << has << " " << what

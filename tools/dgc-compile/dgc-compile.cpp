@@ -393,7 +393,7 @@ static std::optional<dgc::import::ImportOptions> importOptionsOfFlags(const dgc:
     llvm::errs() << "dgc-compile: --freeze is for a model that is trained, with --loss\n";
     return std::nullopt;
   }
-  return dgc::import::ImportOptions{{loss, optimizer, freeze}, options.inputShape, signature};
+  return dgc::import::ImportOptions{{loss, optimizer, freeze}, options.inputShape, signature, options.blocks};
 }
 
 /// --inspect. Gives the exit status: 1 where something is not supported.
@@ -467,7 +467,7 @@ static int run() {
     return planAndCompile(outputs, model, options, reports, isVerified ? &model : nullptr, text);
   }
   dgc::ParsedModel reference(registry, std::move(other), [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
-    return dgc::import::readModel(sources, context, {imports->training, {}, imports->signature});
+    return dgc::import::readModel(sources, context, {imports->training, {}, imports->signature, imports->blocks});
   });
   return reference.module() ? planAndCompile(outputs, model, options, reports, &reference, text) : 1;
 }

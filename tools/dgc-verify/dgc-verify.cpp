@@ -79,6 +79,7 @@ static std::optional<dgc::verify::Model> readModelOf(const Options &flags, const
   }
   dgc::import::ImportOptions imports = flags.imports;
   imports.inputShapes = options->inputShape;
+  imports.blocks = options->blocks;
   return readModel(flags.model, imports, code, text,
                    [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
 }
