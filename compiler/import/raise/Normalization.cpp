@@ -12,7 +12,7 @@ namespace {
 /// (input - mean) / sqrt(variance + epsilon) * scale + offset; what is not there is null.
 struct Normalization {
   Value input;
-  std::optional<Expression> centred, mean, variance, scale, offset;
+  std::optional<Expression> mean, variance, scale, offset;
   double epsilon = 0;
 };
 } // namespace
@@ -54,31 +54,97 @@ static Expression withoutOffset(const Expression &y, ArrayRef<int64_t> dims, Nor
   return rest;
 }
 
-/// Takes apart what ends in `op`, with the scale and the offset along the dimensions `dims`.
-static std::optional<Normalization> takeApart(Operation *op, ArrayRef<int64_t> dims) {
-  Normalization found;
-  Expression y = Expression::of(op->getResult(0));
+/// The input as a value of the shape of the op: what moves no element may be in front of it.
+static bool takeInput(Expression input, Normalization &found) {
+  while (!input.isWhole()) {
+    Expression inner = input.stripped();
+    if (inner.value == input.value)
+      return false;
+    input = inner;
+  }
+  found.input = input.value;
+  return true;
+}
+
+/// (input - mean) / sqrt(variance + epsilon) * scale + offset
+static bool takeCentred(const Expression &y, ArrayRef<int64_t> dims, Normalization &found) {
   Product product = Product::of(withoutOffset(y, dims, found));
   if (product.coefficient != 1 || !takeInverseDeviation(product, found))
-    return std::nullopt;
+    return false;
   found.scale = product.take([&](const Expression &factor) { return factor.isAlong(dims); });
   if (product.factors.size() != 1 || !product.divisors.empty())
-    return std::nullopt;
-  found.centred = product.factors.front();
-  Expression input = *found.centred;
+    return false;
+  Expression input = product.factors.front();
   if (input.as<SubtractOp>()) {
     found.mean = input.operand(1).stripped();
     input = input.operand(0);
   }
-  // What moves no element may be in front of it.
-  while (!input.isWhole()) {
-    Expression inner = input.stripped();
-    if (inner.value == input.value)
-      return std::nullopt;
-    input = inner;
+  return takeInput(input, found);
+}
+
+/// The mean that a variance is about: of its squares of x - mean, or of which it takes the square away.
+static std::optional<Expression> meanOfVariance(const Expression &variance) {
+  if (variance.as<MaximumOp>()) {
+    std::optional<Expression> mean;
+    (void)anyOrder<MaximumOp>(variance, [&](const Expression &zero, const Expression &inner) {
+      return zero.number() == 0 && (mean = meanOfVariance(inner)).has_value();
+    });
+    return mean;
   }
-  found.input = input.value;
-  return found;
+  if (variance.as<SubtractOp>())
+    return variance.operand(1).as<MultiplyOp>() ? std::optional(variance.operand(1).operand(0).stripped())
+                                                : std::nullopt;
+  std::optional<Expression> square = variance.mean();
+  if (!square || !square->as<MultiplyOp>() || !square->operand(0).as<SubtractOp>())
+    return std::nullopt;
+  return square->operand(0).operand(1).stripped();
+}
+
+/// Whether `x` is -mean times the inverse deviation and the scale; notes the mean.
+static bool takeShift(const Expression &x, Normalization &found) {
+  Normalization again;
+  Product product = Product::of(x);
+  if (!takeInverseDeviation(product, again) || again.epsilon != found.epsilon || !again.variance->is(*found.variance))
+    return false;
+  if (found.scale && !product.take([&](const Expression &factor) { return factor.is(*found.scale); }))
+    return false;
+  found.mean = meanOfVariance(*found.variance);
+  const Product mean = found.mean ? Product::of(*found.mean) : Product();
+  // A mean is a sum times a number.
+  return product.factors.size() == 1 && product.divisors.empty() && mean.factors.size() == 1 && mean.divisors.empty() &&
+         product.factors.front().is(mean.factors.front()) &&
+         isAbout(product.coefficient, -mean.coefficient, elementOf(x.value));
+}
+
+/// input * factor + (offset - mean * factor) with factor = scale / sqrt(variance + epsilon), as Keras writes it.
+static bool takeFolded(const Expression &y, ArrayRef<int64_t> dims, Normalization &found) {
+  return anyOrder<AddOp>(y, [&](const Expression &scaled, const Expression &shift) {
+    Normalization parts;
+    Product product = Product::of(scaled);
+    if (product.coefficient != 1 || !takeInverseDeviation(product, parts))
+      return false;
+    parts.scale = product.take([&](const Expression &factor) { return factor.isAlong(dims); });
+    if (product.factors.size() != 1 || !product.divisors.empty() || !takeInput(product.factors.front(), parts))
+      return false;
+    const bool isShifted =
+        takeShift(shift, parts) || anyOrder<AddOp>(shift, [&](const Expression &inner, const Expression &offset) {
+          parts.offset = offset.stripped();
+          return offset.isAlong(dims) && takeShift(inner, parts);
+        });
+    if (isShifted)
+      found = parts;
+    return isShifted;
+  });
+}
+
+/// Takes apart what ends in `op`, with the scale and the offset along the dimensions `dims`.
+static std::optional<Normalization> takeApart(Operation *op, ArrayRef<int64_t> dims) {
+  const Expression y = Expression::of(op->getResult(0));
+  Normalization found;
+  if (takeFolded(y, dims, found))
+    return found;
+  found = {};
+  return takeCentred(y, dims, found) ? std::optional(found) : std::nullopt;
 }
 
 /// Whether `x` is the mean of the square of `of` over the dimensions along which it does not change.

@@ -525,3 +525,138 @@ module {
     return %1 : tensor<4x1xf32>
   }
 }
+
+// -----
+
+// As Keras writes it: a factor, and what is added.
+// CHECK-LABEL: func.func public @main
+// CHECK: dgc.layer_norm %arg0, %arg1, %arg2
+// CHECK-NEXT: return
+module {
+  func.func public @main(%arg0: tensor<4x8xf32>, %arg1: tensor<8xf32>, %arg2: tensor<8xf32>) -> (tensor<4x8xf32>) {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %cst_0 = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %3 = stablehlo.divide %1, %2 : tensor<4x1xf32>
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %4 = call @_var(%arg0, %c) : (tensor<4x8xf32>, tensor<i32>) -> tensor<4x1xf32>
+    %cst_1 = stablehlo.constant dense<1.000000e-03> : tensor<f32>
+    %5 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %6 = stablehlo.add %4, %5 : tensor<4x1xf32>
+    %7 = stablehlo.rsqrt %6 : tensor<4x1xf32>
+    %8 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+    %9 = stablehlo.broadcast_in_dim %7, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %10 = stablehlo.broadcast_in_dim %8, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<4x8xf32>
+    %11 = stablehlo.multiply %9, %10 : tensor<4x8xf32>
+    %12 = stablehlo.multiply %arg0, %11 : tensor<4x8xf32>
+    %13 = stablehlo.negate %3 : tensor<4x1xf32>
+    %14 = stablehlo.broadcast_in_dim %13, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %15 = stablehlo.multiply %14, %11 : tensor<4x8xf32>
+    %16 = stablehlo.broadcast_in_dim %arg2, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+    %17 = stablehlo.broadcast_in_dim %16, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<4x8xf32>
+    %18 = stablehlo.add %15, %17 : tensor<4x8xf32>
+    %19 = stablehlo.add %12, %18 : tensor<4x8xf32>
+    return %19 : tensor<4x8xf32>
+  }
+  func.func private @_var(%arg0: tensor<4x8xf32>, %arg1: tensor<i32>) -> tensor<4x1xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %cst_0 = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %3 = stablehlo.divide %1, %2 : tensor<4x1xf32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %5 = stablehlo.subtract %arg0, %4 : tensor<4x8xf32>
+    %6 = chlo.square %5 : tensor<4x8xf32> -> tensor<4x8xf32>
+    %7 = stablehlo.convert %arg1 : (tensor<i32>) -> tensor<f32>
+    %cst_1 = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+    %8 = stablehlo.subtract %cst_1, %7 : tensor<f32>
+    %cst_2 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %9 = stablehlo.reduce(%6 init: %cst_2) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %10 = stablehlo.broadcast_in_dim %9, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %11 = stablehlo.broadcast_in_dim %8, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %12 = stablehlo.divide %10, %11 : tensor<4x1xf32>
+    %cst_3 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %13 = stablehlo.compare GT, %8, %cst_3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %cst_4 = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %14 = call @_where(%13, %12, %cst_4) : (tensor<i1>, tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+    return %14 : tensor<4x1xf32>
+  }
+  func.func private @_where(%arg0: tensor<i1>, %arg1: tensor<4x1xf32>, %arg2: tensor<f32>) -> tensor<4x1xf32> {
+    %0 = stablehlo.convert %arg2 : tensor<f32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %2 = stablehlo.select %arg0, %arg1, %1 : tensor<i1>, tensor<4x1xf32>
+    return %2 : tensor<4x1xf32>
+  }
+}
+
+// -----
+
+// The mean has another factor.
+// CHECK-LABEL: func.func public @main
+// CHECK-NOT: dgc.layer_norm
+// CHECK: return
+module {
+  func.func public @main(%arg0: tensor<4x8xf32>, %arg1: tensor<8xf32>, %arg2: tensor<8xf32>) -> (tensor<4x8xf32>) {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %cst_0 = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %3 = stablehlo.divide %1, %2 : tensor<4x1xf32>
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %4 = call @_var(%arg0, %c) : (tensor<4x8xf32>, tensor<i32>) -> tensor<4x1xf32>
+    %cst_1 = stablehlo.constant dense<1.000000e-03> : tensor<f32>
+    %5 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %6 = stablehlo.add %4, %5 : tensor<4x1xf32>
+    %7 = stablehlo.rsqrt %6 : tensor<4x1xf32>
+    %8 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+    %9 = stablehlo.broadcast_in_dim %7, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %10 = stablehlo.broadcast_in_dim %8, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<4x8xf32>
+    %11 = stablehlo.multiply %9, %10 : tensor<4x8xf32>
+    %12 = stablehlo.multiply %arg0, %11 : tensor<4x8xf32>
+    %13 = stablehlo.negate %3 : tensor<4x1xf32>
+    %cst_2 = stablehlo.constant dense<2.000000e+00> : tensor<f32>
+    %14 = stablehlo.broadcast_in_dim %cst_2, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+    %15 = stablehlo.multiply %11, %14 : tensor<4x8xf32>
+    %16 = stablehlo.broadcast_in_dim %13, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %17 = stablehlo.multiply %16, %15 : tensor<4x8xf32>
+    %18 = stablehlo.broadcast_in_dim %arg2, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+    %19 = stablehlo.broadcast_in_dim %18, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<4x8xf32>
+    %20 = stablehlo.add %17, %19 : tensor<4x8xf32>
+    %21 = stablehlo.add %12, %20 : tensor<4x8xf32>
+    return %21 : tensor<4x8xf32>
+  }
+  func.func private @_var(%arg0: tensor<4x8xf32>, %arg1: tensor<i32>) -> tensor<4x1xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %cst_0 = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %3 = stablehlo.divide %1, %2 : tensor<4x1xf32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %5 = stablehlo.subtract %arg0, %4 : tensor<4x8xf32>
+    %6 = chlo.square %5 : tensor<4x8xf32> -> tensor<4x8xf32>
+    %7 = stablehlo.convert %arg1 : (tensor<i32>) -> tensor<f32>
+    %cst_1 = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+    %8 = stablehlo.subtract %cst_1, %7 : tensor<f32>
+    %cst_2 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %9 = stablehlo.reduce(%6 init: %cst_2) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %10 = stablehlo.broadcast_in_dim %9, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %11 = stablehlo.broadcast_in_dim %8, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %12 = stablehlo.divide %10, %11 : tensor<4x1xf32>
+    %cst_3 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %13 = stablehlo.compare GT, %8, %cst_3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %cst_4 = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %14 = call @_where(%13, %12, %cst_4) : (tensor<i1>, tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+    return %14 : tensor<4x1xf32>
+  }
+  func.func private @_where(%arg0: tensor<i1>, %arg1: tensor<4x1xf32>, %arg2: tensor<f32>) -> tensor<4x1xf32> {
+    %0 = stablehlo.convert %arg2 : tensor<f32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<4x1xf32>
+    %2 = stablehlo.select %arg0, %arg1, %1 : tensor<i1>, tensor<4x1xf32>
+    return %2 : tensor<4x1xf32>
+  }
+}
