@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs the node tests of ONNX: each a model of one node with inputs and expected outputs, which the package `onnx` makes.
 
-usage: onnx_nodes.py [--bin DIR] [--jobs N] [--list FILE] [--only TEXT] [--ops]
-Needs a Python with the package onnx. What says shapes has to be known when a model is compiled: where dgc-compile asks for
-it, and where they have no elements, integer inputs of the test become constants of the model. Sequences among inputs and
-outputs become one tensor each: the model makes the sequence of them, and takes it apart. --only runs the tests whose names
-match a regular expression. Prints how many passed, were refused and failed; with --ops for each op; --list writes one line
-for each test. Exits with 0 if none failed.
+usage: onnx_nodes.py [--bin DIR] [--jobs N] [--list FILE] [--refused FILE] [--expect FILE] [--only TEXT] [--ops]
+Needs a Python with the package onnx. What says shapes, rounds of loops and branches has to be known when a model is compiled:
+where dgc-compile asks for it, and where they have no elements, integer inputs of the test become constants of the model.
+Sequences among inputs and outputs become one tensor each: the model makes the sequence of them, and takes it apart. --only
+runs the tests whose names match a regular expression. Prints how many passed, were refused and failed; with --ops for each op;
+--list writes one line for each test, --refused those that are refused with the reasons, as onnx_refused.txt has them. --expect
+compares with such a file. Exits with 0 if none failed, and nothing differs from the file.
 """
 
 import argparse
@@ -20,6 +21,8 @@ import tempfile
 import numpy as np
 import onnx
 from onnx import numpy_helper
+
+import refusals
 
 KINDS = {np.dtype(t) for t in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?")}
 
@@ -152,7 +155,7 @@ def check(options, case):
         return "refused", "tensors without elements"
     with tempfile.TemporaryDirectory() as folder:
         result = run(options, model, named, outputs, folder)
-        if result[0] == "refused" and "is no constant" in result[1]:
+        if result[0] == "refused" and re.search("is no constant|not known when a model is compiled", result[1]):
             model, rest = frozen(model, named)
             result = run(options, model, rest, outputs, folder)
         return result
@@ -165,6 +168,7 @@ def main():
     parser.add_argument("--list")
     parser.add_argument("--only", default="")
     parser.add_argument("--ops", action="store_true")
+    refusals.add_options(parser)
     options = parser.parse_args()
     # Several versions of an op have tests of the same name; the first one is the newest.
     from onnx.backend.test.case.node import collect_testcases
@@ -188,7 +192,9 @@ def main():
         print(f"{count:5} refused: {reason}")
     passing = sum(1 for each in by_op.values() if each["passed"] and not each["failed"])
     print(f"{counts['passed']} passed, {counts['refused']} refused, {counts['failed']} failed; {passing} of {len(by_op)} ops pass")
-    return 1 if counts["failed"] else 0
+    named = [(case.name, *result) for case, result in zip(cases, results)]
+    is_as_expected = refusals.finish(options, named, lambda name: re.search(options.only, name))
+    return 1 if counts["failed"] or not is_as_expected else 0
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 """Imports, compiles and runs StableHLO programs that carry their expected values, and compares.
 
-usage: stablehlo.py FOLDER [--bin DIR] [--jobs N] [--filter REGEX] [--list FILE] [--target KIND]
+usage: stablehlo.py FOLDER.. [--bin DIR] [--jobs N] [--filter REGEX] [--list FILE] [--refused FILE] [--expect FILE]
+                    [--target KIND]
 
-Each file of FOLDER holds programs in the generic form, with `// -----` between them. A function without arguments checks its
+Each file of a folder holds programs in the generic form, with `// -----` between them. A function without arguments checks its
 values: `@main` by calls of check.expect_close, check.expect_almost_eq or check.expect_eq on a value and the expected one, or
 any function by ops of the name check.expect_eq_const or check.expect_almost_eq_const with the expected value. Both values become
-outputs, of an entry for each function. Prints how many programs are right, refused and wrong; --list writes a line for each that is not right. Exit status 1
-when one is wrong.
+outputs, of an entry for each function. A program is called FOLDER/FILE, FOLDER/FILE:FUNCTION or FOLDER/FILE:FUNCTION#NUMBER.
+
+Prints how many programs are right, refused and wrong; --list writes a line for each that is not right, --refused the programs
+that are refused with the reasons, as stablehlo_refused.txt has them. --expect compares with such a file, as far as it is about
+the folders and the programs of --filter. Exit status 1 when a program is wrong, or anything differs from the file.
 """
 
 import argparse
@@ -20,6 +24,8 @@ import sys
 import tempfile
 
 import numpy
+
+import refusals
 
 CHECK = re.compile(r'^ *"stablehlo\.custom_call"\((%[\w#:]+), (%[\w#:]+)\) <\{.*?call_target_name = "check\.(\w+)".*\}> : '
                    r'\((.+), (.+)\) -> \(\)\n', re.M)
@@ -54,13 +60,16 @@ def with_constant_outputs(text):
 
 def programs_of(path):
     """Name, text and kinds of checks of each program in a file."""
-    name = os.path.basename(path)
+    name = os.path.join(*path.split(os.sep)[-2:])
     with open(path, encoding="utf-8") as file:
         text = file.read()
     if CONSTANT_CHECK.search(text):
+        seen = collections.Counter()
         for chunk in text.split("// -----"):
             for function, program, kinds in with_constant_outputs(chunk):
-                yield f"{name}:{function}", program, kinds
+                seen[function] += 1
+                number = f"#{seen[function]}" if seen[function] > 1 else ""
+                yield f"{name}:{function}{number}", program, kinds
     else:
         yield name, *with_outputs(text)
 
@@ -138,14 +147,16 @@ def run(name, text, kinds, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder")
+    parser.add_argument("folders", metavar="folder", nargs="+")
     parser.add_argument("--bin", default="build/dev/bin")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--filter", default="")
     parser.add_argument("--list")
     parser.add_argument("--target")
+    refusals.add_options(parser)
     options = parser.parse_args()
-    files = sorted(os.path.join(options.folder, name) for name in os.listdir(options.folder) if name.endswith(".mlir"))
+    folders = [os.path.abspath(folder) for folder in options.folders]
+    files = sorted(os.path.join(folder, name) for folder in folders for name in os.listdir(folder) if name.endswith(".mlir"))
     programs = [each for file in files for each in programs_of(file) if re.search(options.filter, each[0])]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda program: run(*program, options), programs))
@@ -156,7 +167,10 @@ def main():
             for name, kind, reason in results:
                 if kind != "right":
                     file.write(f"{name}: {kind}: {reason}\n")
-    return 1 if set(counts) - {"right", "refused", "no check"} else 0
+    names = {os.path.basename(folder) for folder in folders}
+    is_as_expected = refusals.finish(options, results,
+                                     lambda name: name.split("/")[0] in names and re.search(options.filter, name))
+    return 1 if not is_as_expected or set(counts) - {"right", "refused", "no check"} else 0
 
 
 if __name__ == "__main__":
