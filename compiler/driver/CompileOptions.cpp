@@ -205,11 +205,11 @@ private:
   /// with the last of them.
   static constexpr int64_t kLoopFrom = 5;
 
-  /// What is on servers or stages is known for each op.
+  /// What is on the stages of a pipeline is known for each op; with servers all ops of micro-batches are on the workers.
   bool mayLoopOverMicrobatches() const {
     const StrategyOptions &s = plan.strategies;
     const TargetTraits &traits = plan.workers->traits();
-    return s.accumulate && traits.controlFlow && !s.servers() && !s.pipeline && !plan.mesh.has("stage") &&
+    return s.accumulate && traits.controlFlow && !s.pipeline && (s.servers() || !plan.mesh.has("stage")) &&
            asked().placement.rules.empty() && !plan.isMeshOfModel;
   }
 

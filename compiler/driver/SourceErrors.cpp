@@ -128,16 +128,65 @@ Explanation explainUnknownValue(const ErrorPlace &at) {
   return at.say(text + "; did you mean '" + near + "'?");
 }
 
+/// What other frameworks call an op of dgc that is named in another way; empty for other names.
+StringRef nameOfOthers(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"where", "cond"}, "select")
+      .Cases({"linear", "fully_connected"}, "dense")
+      .Cases({"l1_loss", "mae"}, "mean_absolute_error")
+      .Case("mse", "mean_squared_error")
+      .Cases({"nll_loss", "softmax_cross_entropy"}, "cross_entropy")
+      .Case("bce", "binary_cross_entropy")
+      .Case("swish", "silu")
+      .Cases({"sum", "max", "min", "prod"}, "reduce")
+      .Cases({"exp", "expm1"}, "exponential")
+      .Case("sub", "subtract")
+      .Case("mul", "multiply")
+      .Case("div", "divide")
+      .Case("neg", "negate")
+      .Case("pow", "power")
+      .Cases({"cat", "concat"}, "concatenate")
+      .Cases({"permute", "t"}, "transpose")
+      .Cases({"view", "squeeze", "unsqueeze"}, "reshape")
+      .Cases({"cast", "to", "astype"}, "convert")
+      .Cases({"randn", "normal"}, "random_normal")
+      .Cases({"rand", "uniform"}, "random_uniform")
+      .Default("");
+}
+
+/// A clause of the op before it on the line, which the op has at another place.
+Explanation explainClause(const ErrorPlace &at, StringRef name) {
+  StringRef line = at.before().substr(at.before().rfind('\n') + 1);
+  const size_t start = line.rfind("dgc.");
+  if (name.contains('.') || start == StringRef::npos)
+    return std::nullopt;
+  StringRef op = line.drop_front(start).take_while(isWordCharacter);
+  if (!is_contained(at.ops, op))
+    return std::nullopt;
+  return at.say("'" + name + "' cannot be here, behind what '" + op +
+                "' has: docs/reference/dgc.md has its clauses, and their order");
+}
+
 Explanation explainUnknownOp(const ErrorPlace &at) {
   if (!at.message.contains("' is unknown") && !at.message.contains("not found for custom op"))
     return std::nullopt;
   StringRef name = quoted(at.message.drop_front(at.message.find("custom op")));
+  if (Explanation clause = explainClause(at, name))
+    return clause;
+  if (name.starts_with("stablehlo.") || name.starts_with("chlo."))
+    return at.say("dgc has no equivalent for '" + name +
+                  (name.contains("dynamic_")
+                       ? "': all shapes have to be known when a program is compiled; export it for "
+                         "arguments of fixed sizes"
+                       : "'; docs/import.md lists what is supported"));
   auto [dialect, own] = name.contains('.') ? name.split('.') : std::pair<StringRef, StringRef>{"dgc", name};
   SmallVector<StringRef> names;
   for (StringRef op : at.ops)
     if (op.split('.').first == dialect)
       names.push_back(op.split('.').second);
-  StringRef near = is_contained(names, own) ? own : nearestName(own, names);
+  StringRef near = is_contained(names, own) ? own : nameOfOthers(own);
+  if (near.empty())
+    near = nearestName(own, names);
   if (near.empty())
     near = nameInside(own, names);
   std::string text = "there is no op '" + name.str() + "'";

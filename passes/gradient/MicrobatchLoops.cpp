@@ -20,16 +20,18 @@ public:
   LoopWriter(func::FuncOp function, const MicrobatchAnalysis &analysis, int64_t count)
       : MicrobatchWriter(function, analysis, count), outside(block.getTerminator()) {}
 
-  /// True where each micro-batch has the same to do, and only examples and sums leave it.
+  /// True where each micro-batch has the same to do on one stage, and only examples and sums leave it.
   bool isPossible() {
     bool isAny = false;
     for (Operation &op : block.without_terminator()) {
       const MicrobatchExecution &execution = analysis.getExecution(&op);
       if (!execution.perMicrobatch)
         continue;
-      isAny = true;
-      if (op.hasAttr(dist::kStageAttr))
+      const Attribute own = op.getDiscardableAttr(dist::kStageAttr);
+      if (isAny && own != stage)
         return false;
+      isAny = true;
+      stage = own;
       for (auto [operand, dim] : llvm::zip_equal(op.getOperands(), execution.operandDims))
         if (dim == MicrobatchExecution::kPartial && levelOf(operand) != execution.level)
           return false;
@@ -57,6 +59,7 @@ public:
   }
 
   SmallVector<ScanOp> loops;
+  Attribute stage; // of all that micro-batches compute; null: there are no stages
 
 private:
   int64_t levelOf(Value value) const {
@@ -238,7 +241,12 @@ bool dgc::writeMicrobatchLoops(func::FuncOp function, const MicrobatchAnalysis &
   for (ScanOp scan : writer.loops) {
     OpBuilder builder(scan);
     SmallVector<Value> results = *scan.decompose(builder);
-    results.front().getDefiningOp()->setAttr(kMicrobatchLoopAttr, builder.getUnitAttr());
+    Operation *loop = results.front().getDefiningOp();
+    loop->setAttr(kMicrobatchLoopAttr, builder.getUnitAttr());
+    if (writer.stage) { // the whole loop is there
+      loop->walk([](Operation *op) { op->removeDiscardableAttr(dist::kStageAttr); });
+      loop->setDiscardableAttr(dist::kStageAttr, writer.stage);
+    }
     scan.replaceAllUsesWith(results);
     scan.erase();
   }

@@ -102,6 +102,29 @@ def GradientPass : Pass<"dgc-gradient"> {
   ];
 }
 
+def HoistInvariantsPass : Pass<"dgc-hoist-invariants"> {
+  let summary = "compute once, in front of a loop, what is the same in all of its rounds";
+  let description = [{
+    Products, and what is smaller than what it is made of (a sum, a slice), move in front of a loop where they are made of what
+    is the same in all rounds alone, with what they are made of. So what devices have to communicate for them is communicated
+    once. What is not smaller stays: it is a part of the kernels of a round.
+
+    ```mlir
+    %n, %a = dgc.while (%i = %zero, %p = %x) with (%v = %y) { .. } do {
+      %m = dgc.reduce sum %v dims [0] : tensor<6x5xf32>
+      %q = dgc.add %p, %m : tensor<5xf32>
+      ..
+    // becomes
+    %m = dgc.reduce sum %y dims [0] : tensor<6x5xf32>
+    %n, %a = dgc.while (%i = %zero, %p = %x) with (%v = %y, %s = %m) { .. } do {
+      %q = dgc.add %p, %s : tensor<5xf32>
+      ..
+    ```
+  }];
+  let dependentDialects = ["::dgc::DGCDialect"];
+  let statistics = [Statistic<"numHoisted", "hoisted", "Ops that are no longer in a loop">];
+}
+
 def HoistSumsPass : Pass<"dgc-hoist-sums"> {
   let summary = "add up what the rounds of a scan, or a branch, give behind it";
   let description = [{
@@ -192,7 +215,7 @@ def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
 
     From `loop-from` micro-batches on they are rounds of a `dgc.while`, so that the program does not grow with their number:
     what is summed is carried from zero on, and what micro-batches wait for ends one loop and begins the next. All are
-    written out where their numbers of examples differ or are no multiple of `workers`, and where ops have stages.
+    written out where their numbers of examples differ or are no multiple of `workers`, and where they are on several stages.
 
     Where micro-batches wait for each other (a sum over the batch that is needed as a whole, such as a number of tokens
     or the statistics of batch normalization), what inputs alone give is computed when it is needed, not before.

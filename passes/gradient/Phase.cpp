@@ -30,6 +30,7 @@ void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions
         {.count = options.microbatches, .loopFrom = options.loopFrom, .workers = options.loopWorkers}));
   if (!areRounds && !options.recompute.patterns.empty())
     manager.addPass(createRecomputePass({.values = options.recompute}));
+  manager.addPass(createHoistInvariantsPass());
   manager.addPass(mlir::createCSEPass());
   manager.addPass(createCompleteStagesPass());
   manager.addPass(createReassociateStageSumsPass({.positions = options.stages}));

@@ -178,6 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mnist_mlp", "accumulate=6", {"", "data=2", "data=4"}},
         Case{"mnist_cnn", "accumulate=6", {"", "data=2", "data=4"}},
         Case{"mnist_mlp", "zero1,accumulate=12", {"data=2"}},
+        Case{"mnist_mlp", "parameter-server=2,accumulate=6", {"data=2"}},
         Case{"mnist_mlp", "data-parallel,tensor-parallel=w1:1,accumulate=6", {"data=2,model=2"}},
         Case{"mnist_cnn", "accumulate=2", {"", "data=2", "data=3", "data=4", "data=8"}},
         Case{"mnist_mlp", "recompute=*", data}, Case{"mnist_cnn", "recompute=*", data},

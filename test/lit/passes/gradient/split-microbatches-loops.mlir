@@ -62,10 +62,25 @@ func.func @odd(%x: tensor<12x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> 
 
 // -----
 
+// On two stages; on one the loop is there.
 // CHECK-LABEL: func.func @stages
 // CHECK-NOT: dgc.while
 // CHECK: dgc.microbatch = 3
 func.func @stages(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> {
-  %m = dgc.reduce sum %x dims [0] {dist.stage = 0 : i64} : tensor<16x4xf32>
+  %t = dgc.tanh %x {dist.stage = 0 : i64} : tensor<16x4xf32>
+  %m = dgc.reduce sum %t dims [0] {dist.stage = 1 : i64} : tensor<16x4xf32>
+  return %m : tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @one_stage
+// CHECK: dgc.while rounds 4
+// CHECK-SAME: dist.stage = 1
+// CHECK: } do {
+// CHECK-NOT: dist.stage
+// CHECK: return
+func.func @one_stage(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> {
+  %m = dgc.reduce sum %x dims [0] {dist.stage = 1 : i64} : tensor<16x4xf32>
   return %m : tensor<4xf32>
 }
