@@ -10,6 +10,7 @@
 
 namespace dgc::import {
 
+void addBatchNormPatterns(RewritePatternSet &patterns);
 void addChloPatterns(RewritePatternSet &patterns);
 void addCollectivePatterns(RewritePatternSet &patterns);
 /// Whether it is a collective of StableHLO.

@@ -37,6 +37,7 @@ struct ReasonListener : RewriterBase::Listener {
 struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
+    addBatchNormPatterns(set);
     addChloPatterns(set);
     addCollectivePatterns(set);
     addContractionPatterns(set);

@@ -227,6 +227,36 @@ LogicalResult SortOp::verify() {
   return checkRegion(*this, getComparator(), "comparator", arguments, pred);
 }
 
+/// Checks that `wholes` have the type of the operand, and the other values one element for each feature.
+static LogicalResult checkBatchNorm(Operation *op, Value operand, int64_t feature, ValueRange wholes,
+                                    ValueRange vectors) {
+  RankedTensorType type = tensorOf(operand);
+  if (failed(checkDims(op, "feature_index", feature, type.getRank())))
+    return failure();
+  Type vector = RankedTensorType::get({type.getDimSize(feature)}, type.getElementType());
+  const bool fits = llvm::all_of(wholes.getTypes(), [&](Type each) { return each == type; }) &&
+                    llvm::all_of(vectors.getTypes(), [&](Type each) { return each == vector; });
+  return fits ? success()
+              : op->emitOpError() << "of " << type << " needs values of this type, and of " << vector
+                                  << " for its features";
+}
+
+LogicalResult BatchNormTrainingOp::verify() {
+  return checkBatchNorm(*this, getOperand(), static_cast<int64_t>(getFeatureIndex()), getOutput(),
+                        {getScale(), getOffset(), getBatchMean(), getBatchVar()});
+}
+
+LogicalResult BatchNormInferenceOp::verify() {
+  return checkBatchNorm(*this, getOperand(), static_cast<int64_t>(getFeatureIndex()), getOutput(),
+                        {getScale(), getOffset(), getMean(), getVariance()});
+}
+
+LogicalResult BatchNormGradOp::verify() {
+  return checkBatchNorm(*this, getOperand(), static_cast<int64_t>(getFeatureIndex()),
+                        {getGradOutput(), getGradOperand()},
+                        {getScale(), getMean(), getVariance(), getGradScale(), getGradOffset()});
+}
+
 LogicalResult MapOp::verify() {
   return checkRegion(*this, getComputation(), "computation", scalarsOf(getInputs()), scalarsOf(getResult()));
 }

@@ -47,6 +47,31 @@ def StableHLO_SortOp : StableHLO_Op<"sort", [RecursiveMemoryEffects, SameOperand
   let hasVerifier = 1;
 }
 
+// Normalization over all dimensions but `feature_index`, which has an element of each of the other operands.
+class StableHLO_BatchNormOp<string mnemonic> : StableHLO_PureOp<mnemonic> { let hasVerifier = 1; }
+
+def StableHLO_BatchNormTrainingOp : StableHLO_BatchNormOp<"batch_norm_training"> {
+  let arguments = (ins StableHLO_FloatTensor:$operand, StableHLO_FloatTensor:$scale, StableHLO_FloatTensor:$offset,
+                       F32Attr:$epsilon, I64Attr:$feature_index);
+  let results = (outs StableHLO_FloatTensor:$output, StableHLO_FloatTensor:$batch_mean,
+                      StableHLO_FloatTensor:$batch_var);
+}
+
+def StableHLO_BatchNormInferenceOp : StableHLO_BatchNormOp<"batch_norm_inference"> {
+  let arguments = (ins StableHLO_FloatTensor:$operand, StableHLO_FloatTensor:$scale, StableHLO_FloatTensor:$offset,
+                       StableHLO_FloatTensor:$mean, StableHLO_FloatTensor:$variance, F32Attr:$epsilon,
+                       I64Attr:$feature_index);
+  let results = (outs StableHLO_FloatTensor:$output);
+}
+
+def StableHLO_BatchNormGradOp : StableHLO_BatchNormOp<"batch_norm_grad"> {
+  let arguments = (ins StableHLO_FloatTensor:$operand, StableHLO_FloatTensor:$scale, StableHLO_FloatTensor:$mean,
+                       StableHLO_FloatTensor:$variance, StableHLO_FloatTensor:$grad_output, F32Attr:$epsilon,
+                       I64Attr:$feature_index);
+  let results = (outs StableHLO_FloatTensor:$grad_operand, StableHLO_FloatTensor:$grad_scale,
+                      StableHLO_FloatTensor:$grad_offset);
+}
+
 def StableHLO_MapOp : StableHLO_Op<"map", [RecursiveMemoryEffects, SameOperandsAndResultShape, SingleBlock]> {
   let arguments = (ins Variadic<StableHLO_Tensor>:$inputs, DenseI64ArrayAttr:$dimensions);
   let results = (outs StableHLO_Tensor:$result);

@@ -1,0 +1,87 @@
+// From the batch normalizations of StableHLO to formulas of dgc.
+
+#include "compiler/import/Patterns.h"
+
+using namespace mlir;
+using namespace dgc;
+using namespace dgc::import;
+
+namespace {
+
+/// The features of a tensor: the dimension that is kept, and what has an element for each.
+struct Features {
+  TensorBuilder &b;
+  Value like;
+  int64_t dim;
+  double epsilon;
+
+  template <class Op>
+  Features(Op op, TensorBuilder &b)
+      : b(b), like(op.getOperand()), dim(static_cast<int64_t>(op.getFeatureIndex())),
+        epsilon(op.getEpsilon().convertToDouble()) {}
+
+  SmallVector<int64_t> others() const {
+    SmallVector<int64_t> dims = firstNumbers(tensorOf(like).getRank());
+    dims.erase(dims.begin() + dim);
+    return dims;
+  }
+  double count() const {
+    return static_cast<double>(tensorOf(like).getNumElements()) / static_cast<double>(tensorOf(like).getDimSize(dim));
+  }
+  Value spread(Value vector) const { return b.broadcast(vector, tensorOf(like).getShape(), {dim}); }
+  Value sum(Value x) const { return b.reduce(ReductionKind::Sum, x, others()); }
+  Value mean(Value x) const { return b.multiply(sum(x), 1 / count()); }
+  /// 1 / sqrt(variance + epsilon)
+  Value inverseDeviation(Value variance) const { return b.rsqrt(b.add(variance, b.splat(epsilon, variance))); }
+  Value normalize(Value x, Value mean, Value variance, Value scale, Value offset) const {
+    Value factor = b.multiply(inverseDeviation(variance), scale);
+    return b.add(b.multiply(b.subtract(x, spread(mean)), spread(factor)), spread(offset));
+  }
+};
+
+struct TrainingLowering : Lowering<stablehlo::BatchNormTrainingOp> {
+  using Lowering::Lowering;
+  LogicalResult lower(stablehlo::BatchNormTrainingOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
+                      std::string &) const override {
+    const Features features(op, b);
+    Value mean = features.mean(op.getOperand());
+    Value centred = b.subtract(op.getOperand(), features.spread(mean));
+    Value variance = features.mean(b.multiply(centred, centred));
+    results.append(
+        {features.normalize(op.getOperand(), mean, variance, op.getScale(), op.getOffset()), mean, variance});
+    return success();
+  }
+};
+
+struct InferenceLowering : Lowering<stablehlo::BatchNormInferenceOp> {
+  using Lowering::Lowering;
+  LogicalResult lower(stablehlo::BatchNormInferenceOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
+                      std::string &) const override {
+    results.push_back(
+        Features(op, b).normalize(op.getOperand(), op.getMean(), op.getVariance(), op.getScale(), op.getOffset()));
+    return success();
+  }
+};
+
+// With n the normalized operand and f = 1 / sqrt(variance + epsilon): scale * f * (dy - mean(dy) - n * mean(dy * n)).
+struct GradLowering : Lowering<stablehlo::BatchNormGradOp> {
+  using Lowering::Lowering;
+  LogicalResult lower(stablehlo::BatchNormGradOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
+                      std::string &) const override {
+    const Features features(op, b);
+    Value factor = features.inverseDeviation(op.getVariance()), gradient = op.getGradOutput();
+    Value normalized = b.multiply(b.subtract(op.getOperand(), features.spread(op.getMean())), features.spread(factor));
+    Value ofOffset = features.sum(gradient), ofScale = features.sum(b.multiply(gradient, normalized));
+    const double share = 1 / features.count();
+    Value along = b.multiply(normalized, features.spread(b.multiply(ofScale, share)));
+    Value rest = b.subtract(b.subtract(gradient, features.spread(b.multiply(ofOffset, share))), along);
+    results.append({b.multiply(rest, features.spread(b.multiply(factor, op.getScale()))), ofScale, ofOffset});
+    return success();
+  }
+};
+
+} // namespace
+
+void dgc::import::addBatchNormPatterns(RewritePatternSet &patterns) {
+  patterns.add<TrainingLowering, InferenceLowering, GradLowering>(patterns.getContext());
+}
