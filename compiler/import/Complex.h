@@ -20,6 +20,8 @@ struct Complex {
 namespace formula {
 Complex multiply(TensorBuilder &b, Complex x, Complex y);
 Complex divide(TensorBuilder &b, Complex x, Complex y);
+/// -i log((x + i y) / sqrt(x^2 + y^2))
+Complex atan2(TensorBuilder &b, Complex y, Complex x);
 Value magnitude(TensorBuilder &b, Complex x);
 Complex exponential(TensorBuilder &b, Complex x);
 Complex exponentialMinusOne(TensorBuilder &b, Complex x);

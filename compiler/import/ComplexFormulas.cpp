@@ -135,6 +135,13 @@ Complex sqrt(TensorBuilder &b, Complex x) {
   return {real, copySign(b, imaginary, x.imaginary)};
 }
 
+Complex atan2(TensorBuilder &b, Complex y, Complex x) {
+  Complex p = square(b, x), q = square(b, y);
+  Complex size = sqrt(b, {b.add(p.real, q.real), b.add(p.imaginary, q.imaginary)});
+  Complex turned = log(b, divide(b, {b.subtract(x.real, y.imaginary), b.add(x.imaginary, y.real)}, size));
+  return {turned.imaginary, b.negate(turned.real)};
+}
+
 Complex rsqrt(TensorBuilder &b, Complex x) {
   Complex root = sqrt(b, x);
   Value one = number(b, 1, x.real);

@@ -96,6 +96,7 @@ static Binary binaryOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, Binary>(op)
       .Case<stablehlo::MultiplyOp>([](auto) -> Binary { return formula::multiply; })
       .Case<stablehlo::DivideOp>([](auto) -> Binary { return formula::divide; })
+      .Case<stablehlo::Atan2Op>([](auto) -> Binary { return formula::atan2; })
       .Case<stablehlo::PowerOp>([](auto) -> Binary { return formula::power; })
       .Default([](auto) -> Binary { return nullptr; });
 }
@@ -193,6 +194,10 @@ Complex Splitter::product() {
 std::optional<Complex> Splitter::split(std::string &reason) {
   if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
     return splitConstant(constant);
+  if (isa<stablehlo::IotaOp>(op)) {
+    Value real = copyOf({});
+    return Complex{real, b.splat(0, real)};
+  }
   for (Value operand : op->getOperands())
     if (isComplex(operand) && !partsOf(operand)) {
       reason = "complex numbers of an op that is refused itself";
