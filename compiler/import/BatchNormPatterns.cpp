@@ -8,6 +8,14 @@ using namespace dgc::import;
 
 namespace {
 
+/// What sums of elements of this type are computed in.
+Type computeType(Type element) {
+  return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
+}
+
+/// A value in what it is computed in.
+Value wide(TensorBuilder &b, Value x) { return b.convert(x, computeType(elementOf(x))); }
+
 /// The features of a tensor: the dimension that is kept, and what has an element for each.
 struct Features {
   TensorBuilder &b;
@@ -17,7 +25,7 @@ struct Features {
 
   template <class Op>
   Features(Op op, TensorBuilder &b)
-      : b(b), like(op.getOperand()), dim(static_cast<int64_t>(op.getFeatureIndex())),
+      : b(b), like(wide(b, op.getOperand())), dim(static_cast<int64_t>(op.getFeatureIndex())),
         epsilon(op.getEpsilon().convertToDouble()) {}
 
   SmallVector<int64_t> others() const {
@@ -44,11 +52,11 @@ struct TrainingLowering : Lowering<stablehlo::BatchNormTrainingOp> {
   LogicalResult lower(stablehlo::BatchNormTrainingOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
                       std::string &) const override {
     const Features features(op, b);
-    Value mean = features.mean(op.getOperand());
-    Value centred = b.subtract(op.getOperand(), features.spread(mean));
+    Value x = features.like, mean = features.mean(x), centred = b.subtract(x, features.spread(mean));
     Value variance = features.mean(b.multiply(centred, centred));
-    results.append(
-        {features.normalize(op.getOperand(), mean, variance, op.getScale(), op.getOffset()), mean, variance});
+    Value y = features.normalize(x, mean, variance, wide(b, op.getScale()), wide(b, op.getOffset()));
+    for (Value each : {y, mean, variance})
+      results.push_back(b.convert(each, elementOf(op.getOperand())));
     return success();
   }
 };
@@ -57,8 +65,10 @@ struct InferenceLowering : Lowering<stablehlo::BatchNormInferenceOp> {
   using Lowering::Lowering;
   LogicalResult lower(stablehlo::BatchNormInferenceOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
                       std::string &) const override {
-    results.push_back(
-        Features(op, b).normalize(op.getOperand(), op.getMean(), op.getVariance(), op.getScale(), op.getOffset()));
+    const Features features(op, b);
+    Value y = features.normalize(features.like, wide(b, op.getMean()), wide(b, op.getVariance()),
+                                 wide(b, op.getScale()), wide(b, op.getOffset()));
+    results.push_back(b.convert(y, elementOf(op.getOperand())));
     return success();
   }
 };
@@ -69,13 +79,16 @@ struct GradLowering : Lowering<stablehlo::BatchNormGradOp> {
   LogicalResult lower(stablehlo::BatchNormGradOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
                       std::string &) const override {
     const Features features(op, b);
-    Value factor = features.inverseDeviation(op.getVariance()), gradient = op.getGradOutput();
-    Value normalized = b.multiply(b.subtract(op.getOperand(), features.spread(op.getMean())), features.spread(factor));
+    Value factor = features.inverseDeviation(wide(b, op.getVariance())), gradient = wide(b, op.getGradOutput());
+    Value centred = b.subtract(features.like, features.spread(wide(b, op.getMean())));
+    Value normalized = b.multiply(centred, features.spread(factor));
     Value ofOffset = features.sum(gradient), ofScale = features.sum(b.multiply(gradient, normalized));
     const double share = 1 / features.count();
     Value along = b.multiply(normalized, features.spread(b.multiply(ofScale, share)));
     Value rest = b.subtract(b.subtract(gradient, features.spread(b.multiply(ofOffset, share))), along);
-    results.append({b.multiply(rest, features.spread(b.multiply(factor, op.getScale()))), ofScale, ofOffset});
+    Value ofOperand = b.multiply(rest, features.spread(b.multiply(factor, wide(b, op.getScale()))));
+    for (Value each : {ofOperand, ofScale, ofOffset})
+      results.push_back(b.convert(each, elementOf(op.getOperand())));
     return success();
   }
 };

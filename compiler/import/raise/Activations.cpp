@@ -9,33 +9,19 @@ using namespace dgc;
 
 namespace dgc::import::raise {
 
-/// Whether `x` is the maximum of `of` along the dimension, and maybe others; one that is not finite may be 0 instead.
+/// Whether `x` is the maximum of `of` along the dimension; one that is not finite may be 0 instead.
 static bool isMaximum(const Expression &x, const Expression &of, int64_t dim) {
   if (auto select = x.as<SelectOp>()) {
     const bool isGuarded = x.operand(0).as<IsFiniteOp>() && x.operand(0).operand(0).is(x.operand(1));
     return isGuarded && x.operand(2).number() == 0 && isMaximum(x.operand(1), of, dim);
   }
   std::optional<Expression> reduced = x.reduced(ReductionKind::Max);
-  return reduced && reduced->is(of) && !llvm::is_contained(x.stripped().place, dim);
-}
-
-/// The dimension of the space along which `x` does not change, if it is one.
-static std::optional<int64_t> missingDim(const Expression &x) {
-  std::optional<int64_t> missing;
-  const SmallVector<int64_t> place = x.stripped().place;
-  for (auto [dim, size] : llvm::enumerate(*x.space)) {
-    if (size == 1 || llvm::is_contained(place, static_cast<int64_t>(dim)))
-      continue;
-    if (missing)
-      return std::nullopt;
-    missing = static_cast<int64_t>(dim);
-  }
-  return missing;
+  return reduced && reduced->is(of) && x.missingDim() == dim;
 }
 
 std::optional<Exponentials> Exponentials::of(const Expression &total) {
   std::optional<Expression> terms = total.reduced(ReductionKind::Sum);
-  std::optional<int64_t> dim = missingDim(total);
+  std::optional<int64_t> dim = total.missingDim();
   if (!terms || !dim || !terms->as<ExponentialOp>())
     return std::nullopt;
   Expression shifted = terms->operand(0);
@@ -132,7 +118,9 @@ static std::optional<Expression> erfcArgument(const Expression &x) {
     return std::nullopt;
   Expression inner = x.operand(0);
   auto isMagnitude = [](const Expression &compared) {
-    return compared.as<CompareOp>() && compared.operand(0).as<AbsOp>();
+    auto compare = compared.as<CompareOp>();
+    return compare && compare.getComparisonDirection() == ComparisonDirection::GT && compared.operand(0).as<AbsOp>() &&
+           compared.operand(1).number() == 0.46875;
   };
   if (!isMagnitude(inner.operand(0)) || !inner.operand(2).as<SubtractOp>() || inner.operand(2).operand(0).number() != 1)
     return std::nullopt;

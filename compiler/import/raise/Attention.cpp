@@ -39,7 +39,8 @@ Operand baseOf(Value value, ArrayRef<int64_t> roles) {
   Operand base{x.value, {}};
   for (int64_t place : x.place)
     base.roles.push_back(place < 0 ? kUnit : roles[place]);
-  return base;
+  const bool isRepeated = llvm::any_of(roles, [&](int64_t role) { return role != kUnit && !base.has(role); });
+  return isRepeated ? Operand{value, Roles(roles)} : base;
 }
 
 static bool isOfOne(Value value, int64_t dim) { return tensorOf(value).getDimSize(dim) == 1; }
@@ -86,11 +87,13 @@ Roles rolesThrough(Value value, const Expression &x) {
   for (auto [dim, place] : llvm::enumerate(x.place))
     if (place >= 0)
       roles[place] = static_cast<int64_t>(dim);
+  for (auto [role, size] : llvm::zip(roles, tensorOf(value).getShape()))
+    if (role == kUnit && size != 1)
+      return {};
   return roles;
 }
 
-/// Whether the dimensions are these roles, each once, and dimensions of one element.
-static bool areRoles(ArrayRef<int64_t> dims, ArrayRef<int64_t> ofDims, ArrayRef<int64_t> roles) {
+bool areRoles(ArrayRef<int64_t> dims, ArrayRef<int64_t> ofDims, ArrayRef<int64_t> roles) {
   Roles found;
   for (int64_t dim : dims)
     if (ofDims[dim] != kUnit)
@@ -139,6 +142,8 @@ Expression truthOf(Expression x, bool &isInverted) {
 /// Whether `x` is true where a place of the key is not behind that of the query, the last of which are those of the key.
 static bool isCausalMask(const Expression &x, int64_t query, int64_t key) {
   const int64_t first = (*x.space)[key] - (*x.space)[query];
+  if (first < 0)
+    return false;
   if (auto compare = x.as<CompareOp>()) {
     if (compare.getComparisonDirection() == ComparisonDirection::GE)
       return x.operand(0).countsAlong(query, first) && x.operand(1).countsAlong(key, 0);
@@ -162,7 +167,7 @@ static bool isCausalMask(const Expression &x, int64_t query, int64_t key) {
   });
 }
 
-/// Sorts a mask of truth values into what is causal and the rest, of which there is one.
+/// Takes a mask of truth values: what is causal, or any. What is both is the one mask.
 static bool addMask(Attention &parts, const Expression &pred, bool isInverted) {
   bool inverted = isInverted;
   Expression mask = truthOf(pred, inverted);
@@ -170,11 +175,9 @@ static bool addMask(Attention &parts, const Expression &pred, bool isInverted) {
     parts.isCausal = true;
     return true;
   }
-  if (!inverted && mask.as<AndOp>())
-    return addMask(parts, mask.operand(0), false) && addMask(parts, mask.operand(1), false);
   // A place that sees none has the mean of all values, or NaN: what adds a number to scores has the same.
   constexpr double kFar = -1e20;
-  if (parts.mask.value || parts.fill > kFar)
+  if (parts.fill > kFar)
     return false;
   parts.mask = mask.stripped();
   parts.isInverted = inverted;
@@ -182,7 +185,7 @@ static bool addMask(Attention &parts, const Expression &pred, bool isInverted) {
 }
 
 /// What hides scores: selects between them and a number far below; null where `x` has no such.
-static std::optional<Expression> behindMask(const Expression &x, Expression &pred, double &fill, bool &isInverted) {
+static std::optional<Expression> behindMask(const Expression &x, Attention &parts) {
   constexpr double kFar = -1e4;
   if (!x.as<SelectOp>())
     return std::nullopt;
@@ -190,9 +193,9 @@ static std::optional<Expression> behindMask(const Expression &x, Expression &pre
     std::optional<double> number = x.operand(hidden).number();
     if (!number || !(*number <= kFar))
       continue;
-    pred = x.operand(0);
-    fill = *number;
-    isInverted = hidden == 1;
+    parts.predicate = x.operand(0).stripped();
+    parts.fill = *number;
+    parts.hiddenIndex = hidden;
     return x.operand(3 - hidden);
   }
   return std::nullopt;
@@ -243,13 +246,10 @@ static bool nameRoles(Attention &parts, ArrayRef<int64_t> batch) {
 
 /// Takes the scores, in their own space, apart.
 static bool takeScores(const Expression &scores, Attention &parts) {
-  Expression pred, product, rest = scores;
-  bool isInverted = false;
-  std::optional<Expression> visible = behindMask(rest, pred, parts.fill, isInverted);
-  if (visible) {
+  Expression product, rest = scores;
+  std::optional<Expression> visible = behindMask(rest, parts);
+  if (visible)
     rest = *visible;
-    parts.predicate = pred.stripped().value;
-  }
   const bool isProduct =
       takeProduct(rest, parts, product) || anyOrder<AddOp>(rest, [&](const Expression &x, const Expression &bias) {
         parts.bias = bias.stripped();
@@ -274,7 +274,7 @@ static bool takeScores(const Expression &scores, Attention &parts) {
       batch.push_back(ofQuery[dim]);
   const Side key(dot, keyIndex);
   return areRoles(key.free, ofKey, parts.key) && areRoles(key.contract, ofKey, kFeature) && nameRoles(parts, batch) &&
-         (!visible || addMask(parts, pred, isInverted));
+         (!visible || addMask(parts, parts.predicate, /*isInverted=*/parts.hiddenIndex == 1));
 }
 
 /// Takes attention apart that ends in the product `output`.
@@ -293,6 +293,8 @@ static std::optional<Attention> takeApart(DotGeneralOp output) {
         !takeScores(Expression::of(softmax.getInput(), Precision::Ignored), parts))
       return std::nullopt;
     const Roles own = rolesThrough(output->getOperand(index), weights);
+    if (own.empty() || !areRoles(Side(output, index).free, own, parts.query()))
+      return std::nullopt;
     const Roles ofValue = rolesFromOther(output, 1 - index, own, kValueFeature);
     parts.v = baseOf(output->getOperand(1 - index), ofValue);
     parts.outputRoles = index == 0 ? resultRoles(output, own, ofValue) : resultRoles(output, ofValue, own);
@@ -349,8 +351,13 @@ static Value arrangeMask(CompositeBuilder &b, const Attention &parts, Expression
   return b.convert(arrange(b, operand, order, shape), element);
 }
 
+/// Whether it is one for all heads of a group, and has no dimension that attention has not.
 static bool fitsMask(const Attention &parts, const Expression &mask) {
-  return !mask.value || parts.group == kUnit || !llvm::is_contained(mask.stripped().place, parts.group);
+  if (!mask.value)
+    return true;
+  const Roles known = existing({parts.example, parts.group == kUnit ? parts.head : kUnit, parts.place, parts.key});
+  return llvm::all_of(mask.stripped().place,
+                      [&](int64_t place) { return place < 0 || llvm::is_contained(known, place); });
 }
 
 /// All that is added to scores besides what is causal; null where there is none.
@@ -432,11 +439,17 @@ bool raiseAttention(Operation *op, OpBuilder &builder) {
   if (!isClosed(roots, inputs))
     return false;
 
-  // The gradient is wanted of values that are not the same.
-  const bool areDistinct =
-      parts->q.value != parts->k.value && parts->k.value != parts->v.value && parts->q.value != parts->v.value;
-  if (gradient && !areDistinct)
-    return false;
+  // The gradient is that of each operand alone: none may be computed from another, nor a mask from them.
+  if (gradient) {
+    const std::array operands{parts->q.value, parts->k.value, parts->v.value};
+    for (Value input : inputs)
+      for (Value operand : operands)
+        if (input != gradient->ofOutput.value &&
+            (llvm::count(inputs, operand) != 1 || (input != operand && dependsOn(input, operand))))
+          return false;
+    if (llvm::any_of(gradient->products, [&](DotGeneralOp product) { return product->isBeforeInBlock(op); }))
+      return false;
+  }
   builder.setInsertionPoint(op);
   CompositeBuilder b(builder, op->getLoc());
   const Arranged arranged(b, *parts);

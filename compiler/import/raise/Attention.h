@@ -37,7 +37,8 @@ struct Attention {
   Expression mask, bias;
   bool isInverted = false;
   double fill = 0;
-  Value predicate; // by which scores are hidden; null where none are
+  Expression predicate;     // by which scores are hidden; without a value where none are
+  unsigned hiddenIndex = 0; // the operand of the select that hides them
   SoftmaxOp weights;
   DotGeneralOp output;
   Roles outputRoles;
@@ -68,7 +69,7 @@ struct Side {
   Side(DotGeneralOp dot, unsigned index);
 };
 
-/// The operand of a product behind what only moves it, given the roles of its dimensions as it stands there.
+/// The operand of a product behind what only moves it, given the roles of its dimensions as it stands there. What repeats it stays.
 Operand baseOf(Value value, ArrayRef<int64_t> roles);
 
 /// The roles of an operand of a product, where those of the result and of what is added up are known.
@@ -80,8 +81,11 @@ Roles rolesFromOther(DotGeneralOp dot, unsigned index, ArrayRef<int64_t> other, 
 /// The roles of the result of a product, given those of its operands as they stand there.
 Roles resultRoles(DotGeneralOp dot, ArrayRef<int64_t> left, ArrayRef<int64_t> right);
 
-/// The roles of the dimensions of a value behind which, moved, the tensor `x` of the scores is.
+/// The roles of the dimensions of a value behind which, moved, the tensor `x` of the scores is; none where it is repeated.
 Roles rolesThrough(Value value, const Expression &x);
+
+/// Whether the dimensions are these roles, each once, and dimensions of one element.
+bool areRoles(ArrayRef<int64_t> dims, ArrayRef<int64_t> ofDims, ArrayRef<int64_t> roles);
 
 /// Whether the product has these roles as its batch, and adds those up, given the roles of one operand.
 bool isProductOver(DotGeneralOp dot, unsigned index, ArrayRef<int64_t> roles, ArrayRef<int64_t> batch,

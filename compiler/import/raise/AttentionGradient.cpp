@@ -19,7 +19,7 @@ static bool isShare(const Expression &x, const Expression &gradient, const Expon
   if (outer.coefficient != -1 || outer.factors.size() != 1 || !outer.divisors.empty())
     return false;
   std::optional<Expression> terms = outer.factors.front().reduced(ReductionKind::Sum);
-  if (!terms)
+  if (!terms || outer.factors.front().missingDim() != sum.dim)
     return false;
   Product inner = Product::of(*terms);
   const bool isOverSquare = inner.divisors.size() == 2 && inner.divisors[0].is(total) && inner.divisors[1].is(total);
@@ -106,6 +106,8 @@ struct ScoresGradient {
 
 std::optional<ScoresGradient> ScoresGradient::of(SoftmaxOp weights) {
   const Expression w = Expression::of(weights.getResult(), Precision::Ignored);
+  const auto given = static_cast<int64_t>(weights.getDim());
+  const int64_t dim = given < 0 ? given + static_cast<int64_t>(w.place.size()) : given;
   for (Operation *user : weights.getResult().getUsers()) {
     auto product = dyn_cast<MultiplyOp>(user);
     if (!product)
@@ -114,7 +116,7 @@ std::optional<ScoresGradient> ScoresGradient::of(SoftmaxOp weights) {
     const bool isGradient =
         anyOrder<MultiplyOp>(Expression::of(product.getResult(), Precision::Ignored), [&](const Expression &first,
                                                                                           const Expression &second) {
-          if (!first.is(w) || !second.as<SubtractOp>())
+          if (!first.is(w) || !second.as<SubtractOp>() || second.operand(1).missingDim() != dim)
             return false;
           std::optional<Expression> terms = second.operand(1).reduced(ReductionKind::Sum);
           found.ofWeights = second.operand(0).stripped();
@@ -142,31 +144,42 @@ static std::optional<Expression> behindNumber(const Expression &x, double &coeff
   return std::nullopt;
 }
 
-/// Behind the gradient of what hides scores by `predicate`.
-static std::optional<Expression> behindHiding(const Expression &x, Value predicate) {
-  if (!predicate || !x.as<SelectOp>() || x.operand(0).stripped().value != predicate)
+/// Behind the gradient of what hides scores, in the way in which they are hidden; notes the predicate as it stands here.
+static std::optional<Expression> behindHiding(const Attention &parts, const Expression &x,
+                                              SmallVectorImpl<Expression> &predicates) {
+  const unsigned hidden = parts.hiddenIndex;
+  if (!parts.predicate.value || !x.as<SelectOp>() || x.operand(hidden).number() != 0)
     return std::nullopt;
-  for (unsigned hidden : {2U, 1U})
-    if (x.operand(hidden).number() == 0)
-      return x.operand(3 - hidden);
-  return std::nullopt;
+  predicates.push_back(x.operand(0).stripped());
+  return x.operand(3 - hidden);
 }
 
 /// The roles of an operand of a product that is the gradient of the scores, times the factor of these; none where it is not.
 static Roles rolesOfScoresGradient(const Attention &parts, Value operand, MultiplyOp gradient) {
   double coefficient = 1;
+  SmallVector<Expression> predicates;
   Expression x = Expression::of(operand, Precision::Ignored).stripped();
   constexpr int kMostSteps = 8;
   for (int step = 0; step < kMostSteps && x.value != gradient.getResult(); ++step) {
     std::optional<Expression> inner = behindNumber(x, coefficient);
     if (!inner)
-      inner = behindHiding(x, parts.predicate);
+      inner = behindHiding(parts, x, predicates);
     if (!inner)
       return {};
     x = inner->stripped();
   }
-  const bool isFound = x.value == gradient.getResult() && isAbout(coefficient, parts.scale, elementOf(operand));
-  return isFound ? rolesThrough(operand, x) : Roles();
+  if (x.value != gradient.getResult() || !isAbout(coefficient, parts.scale, elementOf(operand)))
+    return {};
+  const Roles roles = rolesThrough(operand, x);
+  // The predicate is that of the forward pass, along the same dimensions.
+  for (const Expression &each : predicates) {
+    Roles own;
+    for (int64_t place : each.place)
+      own.push_back(place < 0 || roles.empty() ? kUnit : roles[place]);
+    if (each.value != parts.predicate.value || own != Roles(parts.predicate.place.begin(), parts.predicate.place.end()))
+      return {};
+  }
+  return roles;
 }
 
 /// Notes the product of the gradient of the scores with keys, or with queries.
@@ -197,6 +210,8 @@ static bool addValueProduct(Attention &parts, DotGeneralOp dot, AttentionGradien
     if (w.value != parts.weights.getResult())
       continue;
     const Roles own = rolesThrough(dot->getOperand(index), w);
+    if (own.empty())
+      return false;
     const Roles other = rolesFromOther(dot, 1 - index, own, kValueFeature);
     if (!(baseOf(dot->getOperand(1 - index), other) == found.ofOutput) ||
         !isProductOver(dot, index, own, parts.batch(), parts.query()))

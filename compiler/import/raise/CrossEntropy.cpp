@@ -17,6 +17,20 @@ struct Loss {
 };
 } // namespace
 
+/// Whether there is a label for each place of the logits, in their order.
+static bool areOfPlaces(const Expression &labels, const Expression &logits) {
+  auto placesOf = [](const Expression &x) {
+    SmallVector<int64_t> dims;
+    for (int64_t place : x.place)
+      if (place >= 0)
+        dims.push_back(place);
+    return dims;
+  };
+  SmallVector<int64_t> expected = placesOf(logits);
+  expected.pop_back(); // the class
+  return placesOf(labels) == expected;
+}
+
 /// The logits of logarithms of probabilities along one dimension of the space, and that dimension.
 static std::optional<std::pair<Expression, int64_t>> logitsOf(const Expression &logarithms) {
   if (auto composite = logarithms.as<LogSoftmaxOp>()) {
@@ -45,8 +59,14 @@ static bool hasAll(const Expression &x, int64_t last) {
          tensorOf(x.value).getNumElements() == elements;
 }
 
-/// A number of a class behind what keeps it in the range of the classes.
-static Expression withoutClamp(const Expression &x) { return x.as<ClampOp>() ? x.operand(1).stripped() : x.stripped(); }
+/// A number behind what keeps it between 0 and `size` - 1.
+static Expression withoutClamp(const Expression &x, int64_t size) {
+  if (!x.as<ClampOp>())
+    return x.stripped();
+  std::optional<double> low = x.operand(0).number(), high = x.operand(2).number();
+  const bool isRange = low && high && *low <= 0 && *high >= double(size - 1);
+  return isRange ? x.operand(1).stripped() : x.stripped();
+}
 
 /// The numbers of the classes, where `pred` is true at the class of each place.
 static std::optional<Expression> chosenClass(const Expression &pred, int64_t dim) {
@@ -54,9 +74,10 @@ static std::optional<Expression> chosenClass(const Expression &pred, int64_t dim
     return std::nullopt;
   for (unsigned index : {0U, 1U}) {
     Expression numbers = pred.operand(1 - index);
-    if (!pred.operand(index).countsAlong(dim, 0) || llvm::is_contained(numbers.stripped().place, dim))
+    if (!pred.operand(index).countsAlong(dim, 0) || llvm::is_contained(numbers.stripped().place, dim) ||
+        !isa<IntegerType>(elementOf(numbers.value)))
       continue;
-    return withoutClamp(numbers);
+    return withoutClamp(numbers, (*pred.space)[dim]);
   }
   return std::nullopt;
 }
@@ -73,9 +94,24 @@ static std::optional<int64_t> classDim(const Expression &pred) {
   return std::nullopt;
 }
 
+/// The value that the predicate asks whether it is in a range from 0 on; null where it asks something else.
+static Value valueInRange(const Expression &pred) {
+  Value value;
+  (void)anyOrder<AndOp>(pred, [&](const Expression &low, const Expression &high) {
+    auto above = low.as<CompareOp>(), below = high.as<CompareOp>();
+    if (!above || !below || above.getComparisonDirection() != ComparisonDirection::GE ||
+        below.getComparisonDirection() != ComparisonDirection::LE || low.operand(1).number() != 0 ||
+        !high.operand(1).number() || !low.operand(0).is(high.operand(0)))
+      return false;
+    value = low.operand(0).stripped().value;
+    return true;
+  });
+  return value;
+}
+
 /// What the sum over all elements of an expression is the sum of, times a number: behind sums, numbers, and what is NaN where a
 /// label is no class.
-static std::optional<Expression> addedUp(Value value, double &coefficient) {
+static std::optional<Expression> addedUp(Value value, double &coefficient, Value &guard) {
   constexpr int kMostSteps = 8;
   Expression x = Expression::of(value);
   bool isSum = false;
@@ -89,7 +125,10 @@ static std::optional<Expression> addedUp(Value value, double &coefficient) {
     coefficient *= product.coefficient;
     if (inner.as<SelectOp>()) {
       std::optional<double> other = inner.operand(2).number();
-      if (!other || !std::isnan(*other)) {
+      Value inRange = other && std::isnan(*other) ? valueInRange(inner.operand(0)) : Value();
+      if (inRange && !guard)
+        guard = inRange;
+      if (!inRange || guard != inRange) {
         x = Expression::of(inner.value);
         break;
       }
@@ -106,34 +145,43 @@ static std::optional<Expression> addedUp(Value value, double &coefficient) {
   return isSum ? std::optional(x) : std::nullopt;
 }
 
+namespace {
+/// From what is chosen by numbers of classes, and along which dimension of the space.
+struct Choice {
+  Expression from, labels;
+  int64_t dim;
+};
+} // namespace
+
 /// What is chosen by numbers of classes: a sum over the classes of what is 0 but at one.
-static std::optional<std::pair<Expression, Expression>> chosen(const Expression &terms) {
+static std::optional<Choice> chosen(const Expression &terms) {
   if (!terms.as<SelectOp>() || terms.operand(2).number() != 0)
     return std::nullopt;
   std::optional<int64_t> dim = classDim(terms.operand(0));
   std::optional<Expression> labels = dim ? chosenClass(terms.operand(0), *dim) : std::nullopt;
-  return labels ? std::optional(std::pair{terms.operand(1), *labels}) : std::nullopt;
+  return labels ? std::optional(Choice{terms.operand(1), *labels, *dim}) : std::nullopt;
 }
 
 /// The numbers in the rows of a table of logarithms that is seen as a vector: row * classes + number.
-static std::optional<Expression> numberInRow(Expression index, int64_t classes) {
-  if (index.as<SelectOp>()) { // what is no place of the table is left out
-    std::optional<double> outside = index.operand(2).number();
-    if (!outside || (*outside >= 0 && *outside < double(tensorOf(index.value).getNumElements() * classes)))
-      return std::nullopt;
-    index = index.operand(1);
-  }
+static std::optional<Expression> numberInRow(const Expression &index, int64_t classes) {
   std::optional<Expression> labels;
+  const int64_t rows = index.space->front();
   (void)anyOrder<AddOp>(index, [&](const Expression &number, const Expression &start) {
     const Product product = Product::of(start);
     if (product.factors.size() != 1 || !product.divisors.empty() || product.coefficient != double(classes))
       return false;
-    Expression row = withoutClamp(product.factors.front());
-    if (auto wrapped = row.as<SelectOp>()) // a row below 0 would count from the end
+    Expression row = withoutClamp(product.factors.front(), rows);
+    if (row.as<SelectOp>()) { // a row below 0 would count from the end; none is
+      const Expression pred = row.operand(0);
+      auto compare = pred.as<CompareOp>();
+      if (!compare || compare.getComparisonDirection() != ComparisonDirection::LT || pred.operand(1).number() != 0 ||
+          !pred.operand(0).countsAlong(0, 0))
+        return false;
       row = row.operand(2).stripped();
+    }
     if (!row.countsAlong(0, 0))
       return false;
-    labels = withoutClamp(number);
+    labels = withoutClamp(number, classes);
     return true;
   });
   return labels;
@@ -142,7 +190,8 @@ static std::optional<Expression> numberInRow(Expression index, int64_t classes) 
 /// -log(probability of the label), added up and divided by the number of places.
 static std::optional<Loss> lossOf(Value value) {
   double coefficient = 1;
-  std::optional<Expression> terms = addedUp(value, coefficient);
+  Value guard;
+  std::optional<Expression> terms = addedUp(value, coefficient, guard);
   if (!terms)
     return std::nullopt;
   Loss loss;
@@ -156,10 +205,10 @@ static std::optional<Loss> lossOf(Value value) {
     return true;
   };
   double sign = -1;
-  if (std::optional<std::pair<Expression, Expression>> pick = chosen(*terms)) {
-    if (!take(pick->first))
+  if (std::optional<Choice> pick = chosen(*terms)) {
+    if (!take(pick->from) || pick->dim != dim)
       return std::nullopt;
-    loss.labels = pick->second;
+    loss.labels = pick->labels;
     loss.areNumbers = true;
   } else if (auto gather = terms->as<GatherOp>()) {
     auto flat = gather.getOperand().getDefiningOp<ReshapeOp>();
@@ -178,14 +227,14 @@ static std::optional<Loss> lossOf(Value value) {
     sign = 1;
     const Expression total = terms->operand(0);
     double one = 1;
-    std::optional<Expression> inner = addedUp(terms->operand(1).value, one);
-    std::optional<std::pair<Expression, Expression>> pick = inner ? chosen(*inner) : std::nullopt;
+    std::optional<Expression> inner = addedUp(terms->operand(1).value, one, guard);
+    std::optional<Choice> pick = inner ? chosen(*inner) : std::nullopt;
     if (!pick || one != 1)
       return std::nullopt;
-    logits = pick->first.stripped();
-    loss.labels = pick->second;
+    logits = pick->from.stripped();
+    loss.labels = pick->labels;
     loss.areNumbers = true;
-    dim = logits->place.empty() ? -1 : logits->place.back();
+    dim = pick->dim;
     const Expression here = Expression::of(logits->value);
     const bool isTotal = anyOrder<AddOp>(total, [&](const Expression &logarithm, const Expression &largest) {
       if (!logarithm.as<LogOp>())
@@ -214,10 +263,11 @@ static std::optional<Loss> lossOf(Value value) {
     if (!isa<FloatType>(elementOf(loss.labels.value)) || !hasAll(loss.labels, dim))
       return std::nullopt;
   }
+  if (tensorOf(logits->value).getRank() < 2 || !hasAll(*logits, dim))
+    return std::nullopt;
   const int64_t places = tensorOf(logits->value).getNumElements() / tensorOf(logits->value).getShape().back();
-  if (!hasAll(*logits, dim) || tensorOf(logits->value).getRank() < 2 ||
-      !isAbout(sign * coefficient * double(places), 1, elementOf(logits->value)) ||
-      (loss.areNumbers && tensorOf(loss.labels.value).getNumElements() != places))
+  if (!isAbout(sign * coefficient * double(places), 1, elementOf(logits->value)) ||
+      (guard && guard != loss.labels.value) || (loss.areNumbers && !areOfPlaces(loss.labels, *logits)))
     return std::nullopt;
   loss.logits = logits->value;
   return loss;
@@ -261,16 +311,6 @@ struct LabelTerm {
 } // namespace
 
 static std::optional<LabelTerm> labelTermOf(const Expression &x, int64_t dim) {
-  const Expression bare = x.stripped();
-  auto table = bare.value.getDefiningOp<ReshapeOp>();
-  auto scatter = table && bare.isWhole() ? table.getOperand().getDefiningOp<ScatterAddOp>() : ScatterAddOp();
-  if (scatter && !scatter.getOffset() && tensorOf(scatter.getResult()).getRank() == 1 &&
-      tensorOf(table.getResult()).getRank() == 2 && tensorOf(scatter.getIndices()).getRank() == 1) {
-    std::optional<double> share = Expression::of(scatter.getUpdates()).number();
-    std::optional<Expression> labels =
-        numberInRow(Expression::of(scatter.getIndices()), tensorOf(table.getResult()).getDimSize(1));
-    return share && labels ? std::optional(LabelTerm{*labels, -*share, true}) : std::nullopt;
-  }
   if (x.as<SelectOp>()) {
     std::optional<double> share = x.operand(1).number();
     std::optional<Expression> labels = chosenClass(x.operand(0), dim);
@@ -287,7 +327,7 @@ static std::optional<LabelTerm> labelTermOf(const Expression &x, int64_t dim) {
 /// Whether `x` is the sum of what is taken away for the labels: -1 times that of `term`, along the classes.
 static bool isMassOf(const Expression &x, const Expression &term, int64_t dim) {
   std::optional<Expression> added = x.reduced(ReductionKind::Sum);
-  if (!added || llvm::is_contained(x.stripped().place, dim))
+  if (!added || x.missingDim() != dim)
     return false;
   return added->as<NegateOp>() && added->operand(0).is(term);
 }
@@ -319,7 +359,8 @@ bool raiseCrossEntropyGradient(Operation *op, OpBuilder &builder) {
         product.factors.size() == 1 && product.coefficient == 1 && isMassOf(product.factors.front(), term, sum->dim);
     const int64_t places = tensorOf(result).getNumElements() / tensorOf(result).getShape().back();
     if ((!isNumber && !isMass) || !(labels->share > 0) ||
-        (labels->areNumbers && tensorOf(labels->labels.value).getNumElements() != places))
+        (labels->areNumbers && !areOfPlaces(labels->labels, sum->input)) ||
+        (!labels->areNumbers && dependsOn(labels->labels.value, sum->input.value)))
       return false;
     builder.setInsertionPoint(op);
     CompositeBuilder b(builder, op->getLoc());

@@ -1,8 +1,6 @@
 // Matching formulas of an imported program.
 
 #include "compiler/import/raise/Expression.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -164,18 +162,34 @@ static std::optional<Expression> besides(const Expression &x, Operation *op, dou
   return std::nullopt;
 }
 
-/// Whether no element is below 0: a sum of exponentials, or a magnitude of one.
+/// Whether it is an exponential, or a sum of some.
 static bool isNonNegative(const Expression &x) {
   Operation *op = x.value.getDefiningOp();
-  if (isa_and_nonnull<AbsOp, ExponentialOp>(op))
+  if (isa_and_nonnull<ExponentialOp>(op))
     return true;
   auto sum = dyn_cast_or_null<ReduceOp>(op);
   return sum && sum.getKind() == ReductionKind::Sum && sum.getOperand().getDefiningOp<ExponentialOp>();
 }
 
-/// What a predicate is, where it is the same everywhere.
+/// The number that all elements are, behind shapes alone.
+static std::optional<double> plainNumber(Expression x) {
+  constexpr int kMostSteps = 16;
+  for (int step = 0; step < kMostSteps; ++step) {
+    if (std::optional<double> splat = splatOf(x.value))
+      return splat;
+    if (auto iota = x.value.getDefiningOp<IotaOp>())
+      return shapeOf(iota)[static_cast<int64_t>(iota.getDimension())] == 1 ? std::optional(0.0) : std::nullopt;
+    std::optional<Expression> inner = behindShape(x);
+    if (!inner)
+      break;
+    x = std::move(*inner);
+  }
+  return std::nullopt;
+}
+
+/// What a predicate is, where it is the same everywhere: of constants, or a sum of exponentials that is not below 0.
 static std::optional<bool> decide(const Expression &pred) {
-  if (std::optional<double> constant = pred.number())
+  if (std::optional<double> constant = plainNumber(pred))
     return *constant != 0;
   Expression x = pred;
   while (std::optional<Expression> inner = behindShape(x))
@@ -183,13 +197,14 @@ static std::optional<bool> decide(const Expression &pred) {
   auto compare = x.value.getDefiningOp<CompareOp>();
   if (!compare)
     return std::nullopt;
-  const Expression left = x.with(compare.getLhs()), right = x.with(compare.getRhs());
-  const std::optional<double> rightNumber = right.number(), leftNumber = left.number();
-  if (compare.getComparisonDirection() == ComparisonDirection::GE && rightNumber == 0 && isNonNegative(left))
+  const std::optional<double> right = plainNumber(x.with(compare.getRhs()));
+  if (compare.getComparisonDirection() == ComparisonDirection::GE && right == 0 &&
+      isNonNegative(x.with(compare.getLhs())))
     return true;
-  if (compare.getComparisonDirection() == ComparisonDirection::EQ && leftNumber && rightNumber)
-    return *leftNumber == *rightNumber;
-  return std::nullopt;
+  if (compare.getComparisonDirection() != ComparisonDirection::EQ || !right)
+    return std::nullopt;
+  const std::optional<double> left = plainNumber(x.with(compare.getLhs()));
+  return left ? std::optional(*left == *right) : std::nullopt;
 }
 
 static std::optional<Expression> behindSelect(const Expression &x, SelectOp op) {
@@ -284,7 +299,8 @@ bool isAbout(double number, double expected, Type element) {
   if (number == expected)
     return true;
   auto type = dyn_cast<FloatType>(element);
-  const double relative = type && type.getFPMantissaWidth() < 24 ? 8e-3 : 2e-6;
+  const unsigned bits = type ? type.getFPMantissaWidth() : 0;
+  const double relative = bits > 24 ? 1e-7 : bits == 24 ? 2e-6 : bits > 8 ? 1e-3 : bits > 0 ? 8e-3 : 0;
   return std::abs(number - expected) <= relative * std::abs(expected);
 }
 
@@ -296,6 +312,27 @@ bool Expression::isNumber(double expected) const {
 bool Expression::is(const Expression &other) const {
   Expression x = stripped(), y = other.stripped();
   return x.value == y.value && x.place == y.place;
+}
+
+std::optional<int64_t> Expression::missingDim() const {
+  std::optional<int64_t> missing;
+  const SmallVector<int64_t> own = stripped().place;
+  for (auto [dim, size] : llvm::enumerate(*space)) {
+    if (size == 1 || llvm::is_contained(own, static_cast<int64_t>(dim)))
+      continue;
+    if (missing)
+      return std::nullopt;
+    missing = static_cast<int64_t>(dim);
+  }
+  return missing;
+}
+
+bool Expression::changesAlong(ArrayRef<int64_t> dims) const {
+  const SmallVector<int64_t> own = stripped().place;
+  return llvm::all_of(llvm::enumerate(*space), [&](auto each) {
+    const auto dim = static_cast<int64_t>(each.index());
+    return each.value() == 1 || llvm::is_contained(own, dim) == llvm::is_contained(dims, dim);
+  });
 }
 
 bool Expression::isAlong(ArrayRef<int64_t> dims) const {
@@ -361,21 +398,23 @@ std::optional<Expression> Expression::mean() const {
 // Products
 //===----------------------------------------------------------------------===//
 
-static void addFactors(const Expression &x, bool isDivisor, Product &product) {
-  constexpr size_t kMostFactors = 16; // repeated squares have 2^n
-  if (product.factors.size() + product.divisors.size() >= kMostFactors) {
-    product.factors.push_back(x);
-  } else if (std::optional<double> number = x.number()) {
+static void addFactors(const Expression &x, bool isDivisor, Product &product, int &left) {
+  // A chain of products may be long, and repeated squares have 2^n factors.
+  const bool isFloat = isa<FloatType>(elementOf(x.value));
+  const bool goesOn = --left > 0;
+  if (std::optional<double> number = x.number()) {
     product.coefficient = isDivisor ? product.coefficient / *number : product.coefficient * *number;
-  } else if (x.as<MultiplyOp>()) {
-    addFactors(x.operand(0), isDivisor, product);
-    addFactors(x.operand(1), isDivisor, product);
-  } else if (x.as<DivideOp>()) {
-    addFactors(x.operand(0), isDivisor, product);
-    addFactors(x.operand(1), !isDivisor, product);
-  } else if (x.as<NegateOp>()) {
+  } else if (goesOn && x.as<MultiplyOp>()) {
+    const Expression inner = x.stripped();
+    addFactors(inner.operand(0), isDivisor, product, left);
+    addFactors(inner.operand(1), isDivisor, product, left);
+  } else if (goesOn && isFloat && x.as<DivideOp>()) {
+    const Expression inner = x.stripped();
+    addFactors(inner.operand(0), isDivisor, product, left);
+    addFactors(inner.operand(1), !isDivisor, product, left);
+  } else if (goesOn && x.as<NegateOp>()) {
     product.coefficient = -product.coefficient;
-    addFactors(x.operand(0), isDivisor, product);
+    addFactors(x.operand(0), isDivisor, product, left);
   } else {
     (isDivisor ? product.divisors : product.factors).push_back(x.stripped());
   }
@@ -383,7 +422,8 @@ static void addFactors(const Expression &x, bool isDivisor, Product &product) {
 
 Product Product::of(const Expression &x) {
   Product product;
-  addFactors(x, /*isDivisor=*/false, product);
+  int left = 48; // ops, which no layer has more of
+  addFactors(x, /*isDivisor=*/false, product, left);
   return product;
 }
 
@@ -401,42 +441,6 @@ std::optional<Expression> Product::take(llvm::function_ref<bool(const Expression
   Expression taken = factors[*found];
   factors.erase(factors.begin() + static_cast<ptrdiff_t>(*found));
   return taken;
-}
-
-//===----------------------------------------------------------------------===//
-// Users
-//===----------------------------------------------------------------------===//
-
-bool isClosed(ArrayRef<Operation *> roots, ValueRange inputs) {
-  constexpr size_t kMostValues = 1024; // far more than a composite has
-  llvm::DenseMap<Value, bool> depends; // on inputs
-  for (Value input : inputs)
-    depends[input] = true;
-  llvm::SetVector<Operation *> inside; // what depends on inputs, operands first
-  auto visit = [&](auto &self, Value value) -> bool {
-    if (auto known = depends.find(value); known != depends.end())
-      return known->second;
-    Operation *op = value.getDefiningOp();
-    bool any = false;
-    depends[value] = false;
-    if (op && depends.size() < kMostValues && op->getBlock() == roots.front()->getBlock())
-      for (Value operand : op->getOperands())
-        any |= self(self, operand);
-    if (any)
-      inside.insert(op);
-    return depends[value] = any;
-  };
-  for (Operation *root : roots)
-    for (Value operand : root->getOperands())
-      visit(visit, operand);
-  return depends.size() < kMostValues && llvm::all_of(
-                                             inside,
-                                             [&](Operation *op) {
-                                               return llvm::is_contained(roots, op) ||
-                                                      llvm::all_of(op->getUsers(), [&](Operation *user) {
-                                                        return inside.contains(user) || llvm::is_contained(roots, user);
-                                                      });
-                                             });
 }
 
 } // namespace dgc::import::raise

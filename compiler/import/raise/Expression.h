@@ -57,6 +57,10 @@ public:
   std::optional<Expression> mean() const;
   /// Whether its elements are first, first + 1 .. along the dimension of the space.
   bool countsAlong(int64_t dim, int64_t first) const;
+  /// The dimension of more than one element along which it does not change, if it is one.
+  std::optional<int64_t> missingDim() const;
+  /// Whether it changes along these dimensions of the space, and no others. Along one of one element nothing changes.
+  bool changesAlong(ArrayRef<int64_t> dims) const;
   /// Whether it changes along the dimensions `dims` of the space alone.
   bool isAlong(ArrayRef<int64_t> dims) const;
   /// Whether it is along all dimensions of more than one element, in the order of the space and of its shape.
@@ -94,6 +98,9 @@ bool isAbout(double number, double expected, Type element);
 /// Whether only `roots` and what is computed on the way to them uses what depends on `inputs`: replacing the roots leaves
 /// none of it behind. All are of one block.
 bool isClosed(ArrayRef<Operation *> roots, ValueRange inputs);
+
+/// Whether `x` is computed from `of`. Both are of one block. True where it would take long to tell.
+bool dependsOn(Value x, Value of);
 
 /// Replaces a transpose or reshape behind others by as few as there can be.
 void mergeMoves(Operation *op, OpBuilder &builder);

@@ -147,27 +147,31 @@ static std::optional<Normalization> takeApart(Operation *op, ArrayRef<int64_t> d
   return takeCentred(y, dims, found) ? std::optional(found) : std::nullopt;
 }
 
-/// Whether `x` is the mean of the square of `of` over the dimensions along which it does not change.
-static bool isMeanSquare(const Expression &x, const Expression &of) {
+/// Whether `x` is the mean of the square of `of` over all dimensions but `dims`.
+static bool isMeanSquare(const Expression &x, const Expression &of, ArrayRef<int64_t> dims) {
   std::optional<Expression> square = x.mean();
-  return square && square->as<MultiplyOp>() && square->operand(0).is(of) && square->operand(1).is(of);
+  return square && x.changesAlong(dims) && square->as<MultiplyOp>() && square->operand(0).is(of) &&
+         square->operand(1).is(of);
 }
 
-static bool isMean(const Expression &x, const Expression &of) {
+static bool isMean(const Expression &x, const Expression &of, ArrayRef<int64_t> dims) {
   std::optional<Expression> terms = x.mean();
-  return terms && terms->is(of);
+  return terms && terms->is(of) && x.changesAlong(dims);
 }
 
 /// Whether `variance` is that of `input`, whose mean is `mean`: the mean of the squares of x - mean, or the mean of the squares
 /// without the square of the mean, and not below 0.
-static bool isVariance(const Expression &variance, const Expression &input, const Expression &mean) {
+static bool isVariance(const Expression &variance, const Expression &input, const Expression &mean,
+                       ArrayRef<int64_t> dims) {
+  if (!variance.changesAlong(dims))
+    return false;
   if (auto bounded = variance.as<MaximumOp>())
     return anyOrder<MaximumOp>(variance, [&](const Expression &zero, const Expression &inner) {
-      return zero.number() == 0 && isVariance(inner, input, mean);
+      return zero.number() == 0 && isVariance(inner, input, mean, dims);
     });
   if (variance.as<SubtractOp>()) {
     Expression square = variance.operand(1);
-    return isMeanSquare(variance.operand(0), input) && square.as<MultiplyOp>() && square.operand(0).is(mean) &&
+    return isMeanSquare(variance.operand(0), input, dims) && square.as<MultiplyOp>() && square.operand(0).is(mean) &&
            square.operand(1).is(mean);
   }
   std::optional<Expression> square = variance.mean();
@@ -175,7 +179,7 @@ static bool isVariance(const Expression &variance, const Expression &input, cons
     return false;
   Expression centred = square->operand(0);
   return centred.as<SubtractOp>() && centred.operand(0).is(input) &&
-         (centred.operand(1).is(mean) || isMean(centred.operand(1), input));
+         (centred.operand(1).is(mean) || isMean(centred.operand(1), input, dims));
 }
 
 /// The parameter, a vector of `size` elements of the last dimension; `otherwise` in each where there is none.
@@ -185,6 +189,8 @@ static Value parameter(CompositeBuilder &b, const std::optional<Expression> &x, 
     return b.splat(otherwise, ArrayRef{size}, element);
   if (std::optional<double> number = x->number())
     return b.splat(*number, ArrayRef{size}, element);
+  if (tensorOf(x->value).getNumElements() == 1) // one for all
+    return b.broadcast(b.reshape(x->value, {}), {size}, {});
   return b.reshape(x->value, {size});
 }
 
@@ -203,19 +209,9 @@ static SmallVector<Value> inputsOf(const Normalization &parts) {
   return inputs;
 }
 
-/// Whether `x` changes along these dimensions of the space, and no others. Along one of one element nothing changes.
-static bool changesAlong(const Expression &x, ArrayRef<int64_t> dims) {
-  const SmallVector<int64_t> place = x.stripped().place;
-  return llvm::all_of(llvm::enumerate(*x.space), [&](auto each) {
-    const auto dim = static_cast<int64_t>(each.index());
-    return each.value() == 1 || llvm::is_contained(place, dim) == llvm::is_contained(dims, dim);
-  });
-}
-
 /// Whether what is centred and scaled is `input`, by its own mean and variance over all dimensions but `dims`.
 static bool isNormalized(const Normalization &parts, const Expression &input, ArrayRef<int64_t> dims) {
-  return parts.mean && changesAlong(*parts.variance, dims) && isMean(*parts.mean, input) &&
-         isVariance(*parts.variance, input, *parts.mean);
+  return parts.mean && isMean(*parts.mean, input, dims) && isVariance(*parts.variance, input, *parts.mean, dims);
 }
 
 /// Replaces `op` by a normalization of `parts` with scale and offset, where nothing else uses what is between.
@@ -259,8 +255,7 @@ bool raiseLayerNorm(Operation *op, OpBuilder &builder) {
     return replace<LayerNormOp>(op, builder, *parts);
   if (last > 1 && isNormalized(*parts, input, {0, last}))
     return replace<InstanceNormOp>(op, builder, *parts);
-  return !parts->mean && changesAlong(*parts->variance, others) && isMeanSquare(*parts->variance, input) &&
-         raiseRmsNorm(op, builder, *parts);
+  return !parts->mean && isMeanSquare(*parts->variance, input, others) && raiseRmsNorm(op, builder, *parts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,7 +273,9 @@ static Value ofGroups(const Expression &x, int64_t last) {
   Expression merged = x.stripped();
   auto reshape = merged.value.getDefiningOp<ReshapeOp>();
   auto repeat = reshape ? reshape.getOperand().getDefiningOp<BroadcastInDimOp>() : BroadcastInDimOp();
-  if (!repeat || merged.place.back() != last || !isSplitOf(repeat.getShape(), shapeOf(reshape)) ||
+  // The first dimension is the examples, of which there may be one.
+  const bool isFirst = reshape && tensorOf(reshape.getResult()).getRank() == 2 && merged.place.front() <= 0;
+  if (!repeat || !isFirst || merged.place.back() != last || !isSplitOf(repeat.getShape(), shapeOf(reshape)) ||
       repeat.getBroadcastDimensions() != ArrayRef<int64_t>(firstNumbers(tensorOf(reshape.getResult()).getRank())))
     return {};
   return repeat.getOperand();
