@@ -1,17 +1,13 @@
 // From the batch normalizations of StableHLO to formulas of dgc.
 
 #include "compiler/import/Patterns.h"
+#include "dialects/dgc/CompositeBuilder.h"
 
 using namespace mlir;
-using namespace dgc;
-using namespace dgc::import;
+
+namespace dgc::import {
 
 namespace {
-
-/// What sums of elements of this type are computed in.
-Type computeType(Type element) {
-  return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
-}
 
 /// A value in what it is computed in.
 Value wide(TensorBuilder &b, Value x) { return b.convert(x, computeType(elementOf(x))); }
@@ -95,6 +91,8 @@ struct GradLowering : Lowering<stablehlo::BatchNormGradOp> {
 
 } // namespace
 
-void dgc::import::addBatchNormPatterns(RewritePatternSet &patterns) {
+void addBatchNormPatterns(RewritePatternSet &patterns) {
   patterns.add<TrainingLowering, InferenceLowering, GradLowering>(patterns.getContext());
 }
+
+} // namespace dgc::import

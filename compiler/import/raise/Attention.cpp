@@ -154,11 +154,7 @@ static bool isCausalMask(const Expression &x, int64_t query, int64_t key) {
   DenseElementsAttr elements = constantOf(bare.value);
   if (!elements || !elements.getElementType().isInteger(1) || elements.isSplat())
     return false;
-  SmallVector<int64_t> dims;
-  for (int64_t place : bare.place)
-    if (place >= 0)
-      dims.push_back(place);
-  if (dims != ArrayRef<int64_t>{query, key})
+  if (bare.dims() != ArrayRef<int64_t>{query, key})
     return false;
   const int64_t size = (*x.space)[key];
   return llvm::all_of(llvm::enumerate(elements.getValues<bool>()), [&](auto each) {
@@ -287,8 +283,7 @@ static std::optional<Attention> takeApart(DotGeneralOp output) {
     Attention parts;
     parts.weights = softmax;
     parts.output = output;
-    const int64_t rank = tensorOf(softmax.getResult()).getRank(), dim = softmax.getDim();
-    parts.key = dim < 0 ? dim + rank : dim;
+    parts.key = softmaxDim(softmax);
     if (tensorOf(softmax.getResult()).getDimSize(parts.key) == 1 ||
         !takeScores(Expression::of(softmax.getInput(), Precision::Ignored), parts))
       return std::nullopt;

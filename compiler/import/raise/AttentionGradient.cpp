@@ -106,8 +106,7 @@ struct ScoresGradient {
 
 std::optional<ScoresGradient> ScoresGradient::of(SoftmaxOp weights) {
   const Expression w = Expression::of(weights.getResult(), Precision::Ignored);
-  const auto given = static_cast<int64_t>(weights.getDim());
-  const int64_t dim = given < 0 ? given + static_cast<int64_t>(w.place.size()) : given;
+  const int64_t dim = softmaxDim(weights);
   for (Operation *user : weights.getResult().getUsers()) {
     auto product = dyn_cast<MultiplyOp>(user);
     if (!product)

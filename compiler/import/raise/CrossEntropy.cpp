@@ -19,24 +19,16 @@ struct Loss {
 
 /// Whether there is a label for each place of the logits, in their order.
 static bool areOfPlaces(const Expression &labels, const Expression &logits) {
-  auto placesOf = [](const Expression &x) {
-    SmallVector<int64_t> dims;
-    for (int64_t place : x.place)
-      if (place >= 0)
-        dims.push_back(place);
-    return dims;
-  };
-  SmallVector<int64_t> expected = placesOf(logits);
+  SmallVector<int64_t> expected = logits.dims();
   expected.pop_back(); // the class
-  return placesOf(labels) == expected;
+  return labels.dims() == expected;
 }
 
 /// The logits of logarithms of probabilities along one dimension of the space, and that dimension.
 static std::optional<std::pair<Expression, int64_t>> logitsOf(const Expression &logarithms) {
   if (auto composite = logarithms.as<LogSoftmaxOp>()) {
     const Expression bare = logarithms.stripped();
-    const int64_t rank = static_cast<int64_t>(bare.place.size()), dim = composite.getDim();
-    return std::pair{logarithms.operand(0).stripped(), bare.place[dim < 0 ? dim + rank : dim]};
+    return std::pair{logarithms.operand(0).stripped(), bare.place[softmaxDim(composite)]};
   }
   if (!logarithms.as<SubtractOp>() || !logarithms.operand(1).as<LogOp>() || !logarithms.operand(0).as<SubtractOp>())
     return std::nullopt;
@@ -51,10 +43,7 @@ static bool hasAll(const Expression &x, int64_t last) {
   int64_t elements = 1;
   for (int64_t size : *x.space)
     elements *= size;
-  SmallVector<int64_t> dims;
-  for (int64_t place : x.place)
-    if (place >= 0)
-      dims.push_back(place);
+  const SmallVector<int64_t> dims = x.dims();
   return !dims.empty() && dims.back() == last && llvm::is_sorted(dims) && x.place.back() == last &&
          tensorOf(x.value).getNumElements() == elements;
 }
@@ -242,7 +231,7 @@ static std::optional<Loss> lossOf(Value value) {
       auto sum = logarithm.operand(0).as<ReduceOp>();
       if (!sum)
         return false;
-      // The space of the logits: the sum lies along all of it but the classes.
+      // The sum has the dimensions of the logits but that of the classes.
       Expression all = here.with(sum.getResult());
       all.place = firstNumbers(tensorOf(sum.getResult()).getRank());
       std::optional<Exponentials> exponentials = Exponentials::of(all);

@@ -314,6 +314,10 @@ bool Expression::is(const Expression &other) const {
   return x.value == y.value && x.place == y.place;
 }
 
+SmallVector<int64_t> Expression::dims() const {
+  return llvm::to_vector(llvm::make_filter_range(place, [](int64_t dim) { return dim >= 0; }));
+}
+
 std::optional<int64_t> Expression::missingDim() const {
   std::optional<int64_t> missing;
   const SmallVector<int64_t> own = stripped().place;

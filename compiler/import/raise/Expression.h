@@ -57,6 +57,8 @@ public:
   std::optional<Expression> mean() const;
   /// Whether its elements are first, first + 1 .. along the dimension of the space.
   bool countsAlong(int64_t dim, int64_t first) const;
+  /// The dimensions of the space along which it changes as it stands, in its own order.
+  SmallVector<int64_t> dims() const;
   /// The dimension of more than one element along which it does not change, if it is one.
   std::optional<int64_t> missingDim() const;
   /// Whether it changes along these dimensions of the space, and no others. Along one of one element nothing changes.
@@ -92,6 +94,12 @@ struct Exponentials {
   static std::optional<Exponentials> of(const Expression &total);
 };
 
+/// The dimension of a softmax or its logarithm, which may be written from the last one on.
+template <class Op> int64_t softmaxDim(Op op) {
+  const auto dim = static_cast<int64_t>(op.getDim());
+  return dim < 0 ? dim + tensorOf(op.getResult()).getRank() : dim;
+}
+
 /// Whether two numbers are the same in the precision of the type.
 bool isAbout(double number, double expected, Type element);
 
@@ -113,9 +121,7 @@ bool raiseSoftmax(Operation *op, OpBuilder &builder);
 bool raiseLogSoftmax(Operation *op, OpBuilder &builder);
 bool raiseSilu(Operation *op, OpBuilder &builder);
 bool raiseGelu(Operation *op, OpBuilder &builder);
-bool raiseBatchNorm(Operation *op, OpBuilder &builder);
-bool raiseGroupNorm(Operation *op, OpBuilder &builder);
-bool raiseLayerNorm(Operation *op, OpBuilder &builder);
+bool raiseNormalization(Operation *op, OpBuilder &builder);
 bool raiseEmbedding(Operation *op, OpBuilder &builder);
 bool raiseAttention(Operation *op, OpBuilder &builder);
 bool raiseCrossEntropyGradient(Operation *op, OpBuilder &builder);

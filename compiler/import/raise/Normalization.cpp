@@ -194,12 +194,6 @@ static Value parameter(CompositeBuilder &b, const std::optional<Expression> &x, 
   return b.reshape(x->value, {size});
 }
 
-static int64_t lastDim(Operation *op) { return tensorOf(op->getResult(0)).getRank() - 1; }
-
-static bool isFloat(Operation *op) {
-  return isa<AddOp, MultiplyOp, DivideOp>(op) && isa<FloatType>(elementOf(op->getResult(0))) && lastDim(op) >= 1;
-}
-
 /// The values that the composite takes in place of what is between them and `op`.
 static SmallVector<Value> inputsOf(const Normalization &parts) {
   SmallVector<Value> inputs{parts.input};
@@ -242,20 +236,15 @@ static bool raiseRmsNorm(Operation *op, OpBuilder &builder, const Normalization 
   return true;
 }
 
-bool raiseLayerNorm(Operation *op, OpBuilder &builder) {
-  if (!isFloat(op))
-    return false;
-  const int64_t last = lastDim(op);
-  std::optional<Normalization> parts = takeApart(op, last);
-  if (!parts)
-    return false;
-  Expression input = Expression::of(parts->input);
+/// Along the last dimension, or of each channel of each example.
+static bool raiseLayerNorm(Operation *op, OpBuilder &builder, const Normalization &parts, int64_t last) {
+  Expression input = Expression::of(parts.input);
   const SmallVector<int64_t> others = firstNumbers(last);
-  if (isNormalized(*parts, input, others))
-    return replace<LayerNormOp>(op, builder, *parts);
-  if (last > 1 && isNormalized(*parts, input, {0, last}))
-    return replace<InstanceNormOp>(op, builder, *parts);
-  return !parts->mean && isMeanSquare(*parts->variance, input, others) && raiseRmsNorm(op, builder, *parts);
+  if (isNormalized(parts, input, others))
+    return replace<LayerNormOp>(op, builder, parts);
+  if (last > 1 && isNormalized(parts, input, {0, last}))
+    return replace<InstanceNormOp>(op, builder, parts);
+  return !parts.mean && isMeanSquare(*parts.variance, input, others) && raiseRmsNorm(op, builder, parts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,15 +292,14 @@ static ReshapeOp splitOf(Value value) {
 }
 
 /// Statistics of groups are repeated for each channel, and the input is normalized in its own shape: flax.
-static bool raiseRepeatedGroups(Operation *op, OpBuilder &builder, int64_t last) {
-  std::optional<Normalization> parts = takeApart(op, last);
-  ReshapeOp split = parts ? splitOf(parts->input) : ReshapeOp();
+static bool raiseRepeatedGroups(Operation *op, OpBuilder &builder, Normalization parts, int64_t last) {
+  ReshapeOp split = last < 2 ? ReshapeOp() : splitOf(parts.input);
   if (!split)
     return false;
   Expression input = Expression::of(split.getResult());
   const int64_t groups = shapeOf(split)[last];
-  return inSplitSpace(*parts, input, last) && isNormalized(*parts, input, {0, last}) &&
-         replace<GroupNormOp>(op, builder, *parts, builder.getI64IntegerAttr(groups));
+  return inSplitSpace(parts, input, last) && isNormalized(parts, input, {0, last}) &&
+         replace<GroupNormOp>(op, builder, parts, builder.getI64IntegerAttr(groups));
 }
 
 /// The input is normalized in groups, reshaped back, and scaled.
@@ -335,15 +323,6 @@ static bool raiseSplitGroups(Operation *op, OpBuilder &builder, int64_t last) {
   outer.input = split.getOperand();
   outer.epsilon = parts->epsilon;
   return replace<GroupNormOp>(op, builder, outer, builder.getI64IntegerAttr(shapeOf(split)[last]));
-}
-
-bool raiseGroupNorm(Operation *op, OpBuilder &builder) {
-  if (!isFloat(op) && !isa<ReshapeOp>(op))
-    return false;
-  const int64_t last = lastDim(op);
-  if (last < 2 || !isa<FloatType>(elementOf(op->getResult(0))))
-    return false;
-  return (isFloat(op) && raiseRepeatedGroups(op, builder, last)) || raiseSplitGroups(op, builder, last);
 }
 
 //===----------------------------------------------------------------------===//
@@ -400,18 +379,14 @@ std::optional<RunningStatistic> RunningStatistic::of(const Expression &statistic
 }
 
 // Without running statistics it is left as it is: what evaluates a model would have none to use.
-bool raiseBatchNorm(Operation *op, OpBuilder &builder) {
-  if (!isFloat(op))
+static bool raiseBatchNorm(Operation *op, OpBuilder &builder, const Normalization &parts, int64_t last) {
+  if (!isNormalized(parts, Expression::of(parts.input), last))
     return false;
-  const int64_t last = lastDim(op);
-  std::optional<Normalization> parts = takeApart(op, last);
-  if (!parts || !isNormalized(*parts, Expression::of(parts->input), last))
-    return false;
-  std::optional<RunningStatistic> mean = RunningStatistic::of(*parts->mean);
-  std::optional<RunningStatistic> variance = RunningStatistic::of(*parts->variance);
+  std::optional<RunningStatistic> mean = RunningStatistic::of(*parts.mean);
+  std::optional<RunningStatistic> variance = RunningStatistic::of(*parts.variance);
   if (!mean || !variance || mean->momentum != variance->momentum)
     return false;
-  SmallVector<Value> inputs = inputsOf(*parts);
+  SmallVector<Value> inputs = inputsOf(parts);
   inputs.append({mean->running, variance->running});
   SmallVector<Operation *> roots{op, mean->next, variance->next};
   if (!isClosed(roots, inputs))
@@ -423,16 +398,28 @@ bool raiseBatchNorm(Operation *op, OpBuilder &builder) {
       return false;
   builder.setInsertionPoint(first);
   CompositeBuilder b(builder, op->getLoc());
-  Type element = elementOf(parts->input);
-  const int64_t size = shapeOf(parts->input).back();
-  auto norm = BatchNormOp::create(builder, op->getLoc(), parts->input, parameter(b, parts->scale, size, element, 1),
-                                  parameter(b, parts->offset, size, element, 0), mean->running, variance->running,
+  Type element = elementOf(parts.input);
+  const int64_t size = shapeOf(parts.input).back();
+  auto norm = BatchNormOp::create(builder, op->getLoc(), parts.input, parameter(b, parts.scale, size, element, 1),
+                                  parameter(b, parts.offset, size, element, 0), mean->running, variance->running,
                                   /*valid=*/Value(), builder.getF64FloatAttr(mean->momentum),
-                                  builder.getF64FloatAttr(parts->epsilon), builder.getUnitAttr());
+                                  builder.getF64FloatAttr(parts.epsilon), builder.getUnitAttr());
   op->getResult(0).replaceAllUsesWith(norm.getResult());
   mean->next.getResult().replaceAllUsesWith(norm.getNextMean());
   variance->next.getResult().replaceAllUsesWith(norm.getNextVariance());
   return true;
+}
+
+bool raiseNormalization(Operation *op, OpBuilder &builder) {
+  Value result = op->getResult(0);
+  const int64_t last = tensorOf(result).getRank() - 1;
+  if (!isa<AddOp, MultiplyOp, DivideOp, ReshapeOp>(op) || last < 1 || !isa<FloatType>(elementOf(result)))
+    return false;
+  std::optional<Normalization> parts = isa<ReshapeOp>(op) ? std::nullopt : takeApart(op, last);
+  if (parts && (raiseBatchNorm(op, builder, *parts, last) || raiseRepeatedGroups(op, builder, *parts, last) ||
+                raiseLayerNorm(op, builder, *parts, last)))
+    return true;
+  return last > 1 && raiseSplitGroups(op, builder, last);
 }
 
 } // namespace dgc::import::raise

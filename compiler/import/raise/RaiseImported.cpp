@@ -74,9 +74,7 @@ constexpr raise::Raise kForms[] = {raise::raiseSoftmaxGradient,
                                    raise::raiseCrossEntropy,
                                    raise::raiseSilu,
                                    raise::raiseGelu,
-                                   raise::raiseBatchNorm,
-                                   raise::raiseGroupNorm,
-                                   raise::raiseLayerNorm,
+                                   raise::raiseNormalization,
                                    raise::raiseEmbedding,
                                    raise::raiseAttention};
 
