@@ -139,7 +139,7 @@ def DGC_ContrastiveLossOp : DGC_DecomposedMeanOp<"contrastive_loss"> {
 
     Rows are compared as they are: divide each by its norm first where similarities are to be cosines, and multiply `%a` by
     a variable to learn a scale. All examples of the global batch are compared, on whichever device they are; padding is
-    compared with nothing. It cannot be computed in micro-batches.
+    compared with nothing. With micro-batches all of them wait for each other here: it is computed once, on the whole batch.
   }];
   let arguments = (ins DGC_FloatTensor:$lhs, DGC_FloatTensor:$rhs, OptionalAttr<F64Attr>:$temperature, UnitAttr:$one_way);
   let results = (outs DGC_FloatTensor:$result);
