@@ -34,10 +34,12 @@ def DGC_Dialect : Dialect {
 
     /// The module of Optimizers.mlir, the optimizers that are part of the language; read once, by whichever thread asks.
     ::mlir::ModuleOp getBuiltinOptimizers();
+    /// The same of Schedules.mlir, the schedules of learning rates.
+    ::mlir::ModuleOp getBuiltinSchedules();
 
   private:
-    std::once_flag optimizersAreRead;
-    ::mlir::OwningOpRef<::mlir::ModuleOp> optimizers;
+    std::once_flag optimizersAreRead, schedulesAreRead;
+    ::mlir::OwningOpRef<::mlir::ModuleOp> optimizers, schedules;
 
   public:
   }];

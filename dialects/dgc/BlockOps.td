@@ -7,7 +7,8 @@ include "dialects/dgc/Composite.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def DGC_RepeatOp : Op<DGC_Dialect, "repeat", [
-    ParentOneOf<["ModelOp", "RepeatOp", "BlockOp", "OptimizerDefOp"]>, SingleBlockImplicitTerminator<"NextOp">]> {
+    ParentOneOf<["ModelOp", "RepeatOp", "BlockOp", "OptimizerDefOp", "ScheduleDefOp"]>,
+    SingleBlockImplicitTerminator<"NextOp">]> {
   let summary = "the same layers several times, with variables of their own";
   let description = [{
     ```mlir
@@ -61,8 +62,8 @@ def DGC_BlockOp : Op<DGC_Dialect, "block", [
   let hasRegionVerifier = 1;
 }
 
-def DGC_ReturnOp : Op<DGC_Dialect, "return", [ParentOneOf<["BlockOp", "OptimizerDefOp"]>, Terminator]> {
-  let summary = "what a call of a block, or an optimizer, gives";
+def DGC_ReturnOp : Op<DGC_Dialect, "return", [ParentOneOf<["BlockOp", "OptimizerDefOp", "ScheduleDefOp"]>, Terminator]> {
+  let summary = "what a call of a block, an optimizer or a schedule gives";
   let description = "`dgc.return %y`";
   let arguments = (ins Variadic<DGC_Untyped>:$values);
   let assemblyFormat = "($values^)? attr-dict";
@@ -70,7 +71,8 @@ def DGC_ReturnOp : Op<DGC_Dialect, "return", [ParentOneOf<["BlockOp", "Optimizer
 }
 
 def DGC_CallOp : Op<DGC_Dialect, "call", [
-    ParentOneOf<["ModelOp", "RepeatOp", "BlockOp", "OptimizerDefOp"]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    ParentOneOf<["ModelOp", "RepeatOp", "BlockOp", "OptimizerDefOp", "ScheduleDefOp"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the layers of a block";
   let description = [{
     ```mlir

@@ -83,6 +83,7 @@ class BlockOp;
 class ModelOp;
 class OptimizerDefOp;
 class RepeatOp;
+class ScheduleDefOp;
 
 } // namespace dgc
 

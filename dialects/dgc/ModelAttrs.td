@@ -65,14 +65,6 @@ def DGC_StateRole : DGC_Enum<"StateRole", "what a state is for", [
     I32EnumCase<"Total", 3, "total">]>;
 def DGC_StateRoleAttr : EnumAttr<DGC_Dialect, DGC_StateRole, "role"> { let assemblyFormat = "$value"; }
 
-def DGC_LearningRateKind : DGC_Enum<"LearningRateKind", "how the learning rate changes", [
-    I32EnumCase<"Constant", 0, "constant">,
-    I32EnumCase<"Cosine", 1, "cosine">,
-    I32EnumCase<"Step", 2, "step">,
-    I32EnumCase<"Linear", 3, "linear">,
-    I32EnumCase<"Polynomial", 4, "polynomial">,
-    I32EnumCase<"Exponential", 5, "exponential">]>;
-
 def DGC_ScheduleAttr : DGC_Attr<"Schedule", "schedule"> {
   let summary = "a learning rate as a function of the training step";
   let description = [{
@@ -84,11 +76,12 @@ def DGC_ScheduleAttr : DGC_Attr<"Schedule", "schedule"> {
     | `RATE polynomial steps N final F power P` | F + (RATE - F) * (1 - t / N)^P, and F from N on |
     | `RATE step every N times F` | RATE * F^floor(t / N) |
     | `RATE exponential every N times F` | RATE * F^(t / N) |
+    | `RATE @NAME(FIELD VALUE ..)` | what the `dgc.schedule_def @NAME` of the module gives, with these values of its parameters |
 
     `warm_up N` after any of them rises to RATE linearly in the first N steps, from which the schedule is counted then.
   }];
-  let parameters = (ins EnumParameter<DGC_LearningRateKind>:$kind, "::mlir::FloatAttr":$base, "int64_t":$steps,
-                        "::mlir::FloatAttr":$factor, "int64_t":$warmUp, OptionalParameter<"::mlir::FloatAttr">:$power);
+  let parameters = (ins "::mlir::Attribute":$definition, "::mlir::FloatAttr":$base, "::mlir::DictionaryAttr":$fields,
+                        "int64_t":$warmUp);
   let extraClassDeclaration = [{ static ScheduleAttr constant(::mlir::MLIRContext *context, double rate); }];
   let hasCustomAssemblyFormat = 1;
 }

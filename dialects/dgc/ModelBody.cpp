@@ -37,7 +37,7 @@ void ModelBodyScope::placeLiterals() {
 
 bool dgc::isInModelBody(Operation *op) {
   while ((op = op->getParentOp()))
-    if (isa<ModelOp, BlockOp, OptimizerDefOp>(op))
+    if (isa<ModelOp, BlockOp, OptimizerDefOp, ScheduleDefOp>(op))
       return true;
   return false;
 }

@@ -39,7 +39,7 @@ private:
   SmallVector<Operation *> literals;
 };
 
-/// True for an op in a model, in a block that a model calls, or in an optimizer.
+/// True for an op in a model, in a block that a model calls, in an optimizer or in a schedule.
 bool isInModelBody(Operation *op);
 
 /// custom<ModelBody>($body)

@@ -3,6 +3,7 @@
 #include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/OptimizerClauses.h"
 #include "dialects/dgc/OptimizerDefinition.h"
+#include "dialects/dgc/ScheduleDefinition.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -115,15 +116,16 @@ std::string dgc::optimizerHint(MLIRContext *context) {
   return text + "or @NAME, with a 'dgc.optimizer_def @NAME' next to the model";
 }
 
-std::string dgc::fieldHint(Attribute reference, StringRef field, ArrayRef<OptimizerParameterAttr> parameters) {
-  SmallVector<StringRef> names{kRate};
-  for (OptimizerParameterAttr parameter : parameters)
+std::string dgc::fieldHint(Attribute reference, StringRef field, ArrayRef<ParameterAttr> parameters) {
+  SmallVector<StringRef> names{kRate}, schedules = builtinSchedules(reference.getContext());
+  schedules.push_back("@SCHEDULE");
+  for (ParameterAttr parameter : parameters)
     names.push_back(parameter.getName());
   names.push_back(kClip);
   names.push_back(kAverage);
   return textOf(reference) + " has no field '" + field.str() + "': it takes " + alternatives(names) +
-         "; after the learning rate there may be linear, cosine, polynomial, step, exponential and warm_up, and in the "
-         "end for \"NAMES\"";
+         "; after the learning rate there may be " + alternatives(schedules) +
+         ", and warm_up, and in the end for \"NAMES\"";
 }
 
 ParseResult dgc::parseOptimizerReference(OpAsmParser &parser, Attribute &reference) {
@@ -156,7 +158,7 @@ void dgc::printOptimizerReference(OpAsmPrinter &printer, Operation *, Attribute 
 
 /// What follows the name of a field: a number, or nothing for a word alone. `parameter` is null where it is not known
 /// which of them.
-static ParseResult parseFieldValue(OpAsmParser &parser, OptimizerParameterAttr parameter, Attribute &value) {
+static ParseResult parseFieldValue(OpAsmParser &parser, ParameterAttr parameter, Attribute &value) {
   const bool isNumber = parameter && isa<FloatAttr>(parameter.getValue());
   if (!isNumber && !startsLiteral(parser)) {
     value = parser.getBuilder().getBoolAttr(true);
@@ -285,7 +287,7 @@ private:
     NamedAttrList &list = group ? group->fields : fields;
     Attribute value;
     if (failed(once(bool(list.get(field)))) ||
-        failed(parseFieldValue(parser, definition ? *parameter : OptimizerParameterAttr(), value)))
+        failed(parseFieldValue(parser, definition ? *parameter : ParameterAttr(), value)))
       return failure();
     list.set(field, value);
     return success();
@@ -330,7 +332,7 @@ private:
   OptimizerOp::Properties &properties;
   Attribute reference;
   OptimizerDefOp definition; // of an optimizer of the language
-  SmallVector<OptimizerParameterAttr> parameters;
+  SmallVector<ParameterAttr> parameters;
   NamedAttrList fields;
   std::optional<Group> group;
   SmallVector<Attribute> groups;

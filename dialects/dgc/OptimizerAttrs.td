@@ -1,4 +1,5 @@
-// Attributes of optimizers: their parameters and their state, and the fields of weights by name.
+// Attributes of definitions: the parameters of optimizers and schedules, the state of optimizers, and the fields of weights
+// by name.
 
 #ifndef DGC_OPTIMIZER_ATTRS_TD
 #define DGC_OPTIMIZER_ATTRS_TD
@@ -20,15 +21,16 @@ def DGC_IntervalAttr : DGC_Attr<"Interval", "interval"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def DGC_OptimizerParameterAttr : DGC_Attr<"OptimizerParameter", "optimizer_parameter"> {
-  let summary = "a parameter of an optimizer";
+def DGC_ParameterAttr : DGC_Attr<"Parameter", "parameter"> {
+  let summary = "a parameter of an optimizer or of a schedule";
   let description = [{
-    `value`, an f64 or a bool, holds where a model gives no other, which must be in `range`. Where the parameter is not 0, the
-    one that it `needs` must not be, either.
+    `value`, an f64, a bool, or an i64 where the parameter is an `integer`, holds where a model gives no other; without it a
+    model must give one. It must be in `range`. Where the parameter is not 0, the one that it `needs` must not be, either.
   }];
-  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::TypedAttr":$value,
+  let parameters = (ins "::mlir::StringAttr":$name, OptionalParameter<"::mlir::TypedAttr">:$value,
                         OptionalParameter<"::dgc::IntervalAttr">:$range,
-                        OptionalParameter<"::mlir::StringAttr">:$needs);
+                        OptionalParameter<"::mlir::StringAttr">:$needs,
+                        OptionalParameter<"::mlir::UnitAttr">:$integer);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -7,8 +7,6 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"
-#include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace dgc;
@@ -42,19 +40,7 @@ OptimizerDefOp dgc::findOptimizer(Attribute reference, Operation *from) {
   return SymbolTable::lookupNearestSymbolFrom<OptimizerDefOp>(from, cast<FlatSymbolRefAttr>(reference));
 }
 
-SmallVector<StringRef> dgc::builtinOptimizers(MLIRContext *context) {
-  SmallVector<StringRef> names;
-  for (auto definition : builtinsOf(context).getOps<OptimizerDefOp>())
-    if (SymbolTable::getSymbolVisibility(definition) == SymbolTable::Visibility::Public)
-      names.push_back(definition.getSymName());
-  return names;
-}
-
-std::string dgc::textOf(Attribute reference) {
-  if (auto name = dyn_cast<StringAttr>(reference))
-    return name.str();
-  return "@" + cast<FlatSymbolRefAttr>(reference).getValue().str();
-}
+SmallVector<StringRef> dgc::builtinOptimizers(MLIRContext *context) { return publicNames(builtinsOf(context)); }
 
 Attribute dgc::optimizerForRank(Attribute reference, int64_t rank, Operation *from) {
   while (reference) {
@@ -75,16 +61,12 @@ Attribute dgc::optimizerForRank(Attribute reference, int64_t rank, Operation *fr
 // Parameters and states
 //===----------------------------------------------------------------------===//
 
-static auto parametersOf(OptimizerDefOp definition) {
-  return definition.getParameters().getAsRange<OptimizerParameterAttr>();
-}
-
-SmallVector<OptimizerParameterAttr> dgc::fieldsOf(OptimizerDefOp definition) {
-  SmallVector<OptimizerParameterAttr> fields;
+SmallVector<ParameterAttr> dgc::fieldsOf(OptimizerDefOp definition) {
+  SmallVector<ParameterAttr> fields;
   llvm::StringSet<> names;
   llvm::SmallPtrSet<Operation *, 4> seen; // a definition that is not verified yet may be its own alternative
   while (definition && seen.insert(definition).second) {
-    for (OptimizerParameterAttr parameter : parametersOf(definition))
+    for (auto parameter : definition.getParameters().getAsRange<ParameterAttr>())
       if (names.insert(parameter.getName().getValue()).second)
         fields.push_back(parameter);
     definition = definition.getOtherwise() ? findOptimizer(*definition.getOtherwise(), definition) : OptimizerDefOp();
@@ -95,31 +77,20 @@ SmallVector<OptimizerParameterAttr> dgc::fieldsOf(OptimizerDefOp definition) {
 DictionaryAttr dgc::ownFields(OptimizerDefOp definition, DictionaryAttr fields) {
   SmallVector<NamedAttribute> own;
   for (NamedAttribute field : fields)
-    if (llvm::any_of(parametersOf(definition), [&](auto parameter) { return parameter.getName() == field.getName(); }))
+    if (findParameter(definition.getParameters(), field.getName()))
       own.push_back(field);
   return DictionaryAttr::get(fields.getContext(), own);
 }
 
-TypedAttr dgc::valueOf(OptimizerDefOp definition, StringRef name, DictionaryAttr fields) {
-  for (OptimizerParameterAttr parameter : parametersOf(definition))
-    if (parameter.getName() == name) {
-      auto given = fields.getAs<TypedAttr>(name);
-      return given ? given : parameter.getValue();
-    }
-  return {};
-}
-
-/// A truth that holds, or a number that is not 0.
-static bool isSomething(TypedAttr value) {
-  if (auto number = dyn_cast<FloatAttr>(value))
-    return !number.getValue().isZero();
-  return cast<BoolAttr>(value).getValue();
+/// The value of a parameter of this name.
+static TypedAttr valueOf(OptimizerDefOp definition, StringRef name, DictionaryAttr fields) {
+  return valueOf(findParameter(definition.getParameters(), name), fields);
 }
 
 SmallVector<OptimizerStateAttr> dgc::statesOf(OptimizerDefOp definition, DictionaryAttr fields) {
   SmallVector<OptimizerStateAttr> states;
   for (auto state : definition.getStates().getAsRange<OptimizerStateAttr>())
-    if (!state.getNeeds() || isSomething(valueOf(definition, state.getNeeds().getValue(), fields)))
+    if (!state.getNeeds() || isSomething(::valueOf(definition, state.getNeeds().getValue(), fields)))
       states.push_back(state);
   return states;
 }
@@ -127,7 +98,7 @@ SmallVector<OptimizerStateAttr> dgc::statesOf(OptimizerDefOp definition, Diction
 InitAttr dgc::initOf(OptimizerStateAttr state, OptimizerDefOp definition, DictionaryAttr fields) {
   Attribute value = state.getInit();
   if (auto parameter = dyn_cast<StringAttr>(value))
-    value = valueOf(definition, parameter, fields);
+    value = ::valueOf(definition, parameter, fields);
   double number = cast<FloatAttr>(value).getValueAsDouble();
   return number == 0 ? InitAttr::get(state.getContext(), InitKind::Zeros)
                      : InitAttr::constant(state.getContext(), number);
@@ -145,56 +116,13 @@ RankedTensorType OptimizerStateAttr::typeFor(RankedTensorType weight) const {
 // Checks
 //===----------------------------------------------------------------------===//
 
-LogicalResult dgc::checkField(Operation *op, StringRef name, double value, IntervalAttr range) {
-  if (std::abs(value) > std::numeric_limits<float>::max())
-    return op->emitOpError() << "has " << name << ' ' << value
-                             << ", beyond the range of f32, in which optimizers compute: the largest is 3.4e38";
-  if (!range || range.contains(value))
-    return success();
-  return op->emitOpError() << "has " << name << ' ' << value << ", which must be " << range.describe();
-}
-
-/// Checks one field that a model gives.
-static LogicalResult checkGiven(Operation *op, OptimizerParameterAttr parameter, Attribute value) {
-  StringRef name = parameter.getName();
-  if (isa<BoolAttr>(parameter.getValue()) && !isa<BoolAttr>(value))
-    return op->emitOpError() << "gives a number for " << name << ", which is a word alone: write '" << name << "'";
-  if (isa<BoolAttr>(parameter.getValue()))
-    return success();
-  auto number = dyn_cast<FloatAttr>(value);
-  if (!number)
-    return op->emitOpError() << "gives no number for " << name << ": write '" << name << " NUMBER'";
-  return checkField(op, name, number.getValueAsDouble(), parameter.getRange());
-}
-
 LogicalResult dgc::checkOptimizer(Operation *op, Attribute reference, DictionaryAttr fields) {
   OptimizerDefOp definition = findOptimizer(reference, op);
   if (!definition)
     return op->emitOpError() << "is " << textOf(reference) << ", which there is not: write "
                              << optimizerHint(op->getContext());
-  SmallVector<OptimizerParameterAttr> parameters = fieldsOf(definition);
-  for (NamedAttribute field : fields) {
-    auto parameter = llvm::find_if(parameters, [&](auto each) { return each.getName() == field.getName(); });
-    if (parameter == parameters.end())
-      return op->emitError() << fieldHint(reference, field.getName(), parameters);
-    if (failed(checkGiven(op, *parameter, field.getValue())))
-      return failure();
-  }
-  auto valueIn = [&](OptimizerParameterAttr parameter) {
-    auto given = fields.getAs<TypedAttr>(parameter.getName());
-    return given ? given : parameter.getValue();
-  };
-  for (OptimizerParameterAttr parameter : parameters) {
-    if (!parameter.getNeeds() || !fields.get(parameter.getName()) || !isSomething(valueIn(parameter)))
-      continue;
-    auto needed = llvm::find_if(parameters, [&](auto each) { return each.getName() == parameter.getNeeds(); });
-    if (needed != parameters.end() && !isSomething(valueIn(*needed)))
-      return op->emitOpError() << "has " << parameter.getName().getValue() << " but no "
-                               << parameter.getNeeds().getValue() << ", which it needs: write '"
-                               << parameter.getNeeds().getValue()
-                               << (isa<BoolAttr>(needed->getValue()) ? "' as well" : " NUMBER' as well, not 0");
-  }
-  return success();
+  SmallVector<ParameterAttr> parameters = fieldsOf(definition);
+  return checkFields(op, parameters, fields, [&](StringRef field) { return fieldHint(reference, field, parameters); });
 }
 
 bool WeightGroupAttr::matches(StringRef name) const {

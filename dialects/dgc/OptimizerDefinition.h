@@ -8,7 +8,7 @@
 #define DGC_DIALECTS_DGC_OPTIMIZERDEFINITION_H
 
 #include "dialects/MLIR.h"
-#include "dialects/dgc/DGC.h"
+#include "dialects/dgc/Definition.h"
 
 namespace dgc {
 
@@ -18,20 +18,14 @@ OptimizerDefOp findOptimizer(Attribute reference, Operation *from);
 /// The names of the optimizers of the language, in the order in which they are listed to users.
 SmallVector<StringRef> builtinOptimizers(MLIRContext *context);
 
-/// How a reference is written: `sgd`, `@mine`.
-std::string textOf(Attribute reference);
-
 /// The reference to an optimizer for weights of a rank: `reference`, or what takes its place. Null when there is none.
 Attribute optimizerForRank(Attribute reference, int64_t rank, Operation *from);
 
 /// The parameters that a model may give: those of the definition, and those of what takes its place for some ranks.
-SmallVector<OptimizerParameterAttr> fieldsOf(OptimizerDefOp definition);
+SmallVector<ParameterAttr> fieldsOf(OptimizerDefOp definition);
 
 /// The fields that are parameters of the definition itself.
 DictionaryAttr ownFields(OptimizerDefOp definition, DictionaryAttr fields);
-
-/// The value of a parameter, which `fields` gives or which holds otherwise; null for a name that is none.
-TypedAttr valueOf(OptimizerDefOp definition, StringRef parameter, DictionaryAttr fields);
 
 /// The states that there are with these fields.
 SmallVector<OptimizerStateAttr> statesOf(OptimizerDefOp definition, DictionaryAttr fields);
@@ -42,9 +36,6 @@ InitAttr initOf(OptimizerStateAttr state, OptimizerDefOp definition, DictionaryA
 /// Fails with a diagnostic on `op` where `reference` names no optimizer, or `fields` are none of its parameters or out of
 /// their range.
 LogicalResult checkOptimizer(Operation *op, Attribute reference, DictionaryAttr fields);
-
-/// Fails with a diagnostic on `op` for a number that is not in the range, or beyond f32; `range` may be null.
-LogicalResult checkField(Operation *op, StringRef name, double value, IntervalAttr range);
 
 /// Builds an optimizer for one weight: the new weight and the new values of its states, of the types of `weight` and of
 /// `states`. Fails with a diagnostic in the definition where its types do not fit. The ops of an optimizer of the language

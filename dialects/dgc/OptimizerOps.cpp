@@ -5,14 +5,12 @@
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/OptimizerClauses.h"
 #include "dialects/dgc/OptimizerDefinition.h"
+#include "dialects/dgc/ScheduleDefinition.h"
 #include "dialects/dgc/SumTerms.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MathExtras.h"
-#include <cmath>
 #include <limits>
-#include <numbers>
 
 using namespace mlir;
 using namespace dgc;
@@ -53,7 +51,7 @@ static auto groupsOf(OptimizerOp op) {
 }
 
 /// Checks the fields of the optimizer, and of each group.
-static LogicalResult checkFields(OptimizerOp op) {
+static LogicalResult checkAllFields(OptimizerOp op) {
   if (failed(checkOptimizer(op, op.getDefinition(), op.getFields())))
     return failure();
   for (WeightGroupAttr group : groupsOf(op))
@@ -77,12 +75,16 @@ LogicalResult OptimizerOp::verify() {
     if (FloatAttr factor = group.getRateFactor())
       if (failed(checkField(*this, "learning_rate_factor", factor.getValueAsDouble(), notNegative)))
         return failure();
-  return isa<StringAttr>(getDefinition()) ? checkFields(*this) : success();
+  if (isa<StringAttr>(getLearningRate().getDefinition()) && failed(checkSchedule(*this, getLearningRate())))
+    return failure();
+  return isa<StringAttr>(getDefinition()) ? checkAllFields(*this) : success();
 }
 
-/// A definition of the module is not found before.
+/// Definitions of the module are not found before.
 LogicalResult OptimizerOp::verifySymbolUses(SymbolTableCollection &) {
-  return isa<StringAttr>(getDefinition()) ? success() : checkFields(*this);
+  if (isa<FlatSymbolRefAttr>(getLearningRate().getDefinition()) && failed(checkSchedule(*this, getLearningRate())))
+    return failure();
+  return isa<StringAttr>(getDefinition()) ? success() : checkAllFields(*this);
 }
 
 WeightGroupAttr OptimizerOp::groupOf(StringRef name) {
@@ -107,54 +109,9 @@ DictionaryAttr OptimizerOp::fieldsFor(StringRef name) {
 // OptimizerDefOp
 //===----------------------------------------------------------------------===//
 
-/// The most ops of a definition whose repeats are written out.
-static constexpr uint64_t mostOps = uint64_t{1} << 14;
-
 /// What fields are called that every optimizer has.
 static constexpr llvm::StringLiteral reserved[] = {"learning_rate",        "clip_global_norm", "average", "state",
                                                    "learning_rate_factor", "frozen",           "for"};
-
-static bool isWord(StringRef name) {
-  return !name.empty() && !llvm::isDigit(name.front()) &&
-         llvm::all_of(name, [](char letter) { return llvm::isAlnum(letter) || letter == '_'; });
-}
-
-static OptimizerParameterAttr findParameter(OptimizerDefOp definition, StringAttr name) {
-  for (auto parameter : definition.getParameters().getAsRange<OptimizerParameterAttr>())
-    if (parameter.getName() == name)
-      return parameter;
-  return {};
-}
-
-static LogicalResult checkNeeds(OptimizerDefOp definition, StringAttr name, StringAttr needs) {
-  if (!needs || findParameter(definition, needs))
-    return success();
-  return definition.emitOpError() << "has " << name << ", which needs " << needs << ", and that is no parameter";
-}
-
-static LogicalResult checkParameters(OptimizerDefOp definition) {
-  llvm::StringSet<> names;
-  for (auto parameter : definition.getParameters().getAsRange<OptimizerParameterAttr>()) {
-    StringAttr name = parameter.getName();
-    if (!isWord(name) || llvm::is_contained(reserved, name.getValue()))
-      return definition.emitOpError() << "has a parameter " << name
-                                      << ": it is named by a word of letters, digits and _, "
-                                      << "other than those of all optimizers: "
-                                      << alternatives(to_vector_of<StringRef>(reserved));
-    if (!names.insert(name).second)
-      return definition.emitOpError() << "has two parameters " << name << ": each needs a name of its own";
-    auto number = dyn_cast<FloatAttr>(parameter.getValue());
-    if (number ? !number.getType().isF64() : !isa<BoolAttr>(parameter.getValue()))
-      return definition.emitOpError() << "has the parameter " << name << " of type " << parameter.getValue().getType()
-                                      << ": it is an f64, or an i1";
-    if (number && parameter.getRange() && !parameter.getRange().contains(number.getValueAsDouble()))
-      return definition.emitOpError() << "has the parameter " << name << " = " << number.getValueAsDouble()
-                                      << ", which must be " << parameter.getRange().describe();
-    if (failed(checkNeeds(definition, name, parameter.getNeeds())))
-      return failure();
-  }
-  return success();
-}
 
 /// Checks which dimensions a state has not: each weight must have them.
 static LogicalResult checkReduced(OptimizerDefOp definition, OptimizerStateAttr state) {
@@ -174,6 +131,11 @@ static LogicalResult checkReduced(OptimizerDefOp definition, OptimizerStateAttr 
   return success();
 }
 
+static bool isWord(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name, [](char letter) { return llvm::isAlnum(letter) || letter == '_'; });
+}
+
 static LogicalResult checkStates(OptimizerDefOp definition) {
   llvm::StringSet<> names;
   for (auto state : definition.getStates().getAsRange<OptimizerStateAttr>()) {
@@ -182,12 +144,15 @@ static LogicalResult checkStates(OptimizerDefOp definition) {
       return definition.emitOpError() << "has a state " << name << ": each is named by a word of its own of letters, "
                                       << "digits and _";
     auto parameter = dyn_cast<StringAttr>(state.getInit());
-    auto source = parameter ? findParameter(definition, parameter) : OptimizerParameterAttr();
+    auto source = parameter ? findParameter(definition.getParameters(), parameter) : ParameterAttr();
     auto number = dyn_cast<FloatAttr>(source ? Attribute(source.getValue()) : state.getInit());
     if (!number || !number.getType().isF64())
       return definition.emitOpError() << "has the state " << name << " that begins with " << state.getInit()
                                       << ": it is a number, or the name of a parameter that is one";
-    if (failed(checkNeeds(definition, name, state.getNeeds())) || failed(checkReduced(definition, state)))
+    if (state.getNeeds() && !findParameter(definition.getParameters(), state.getNeeds()))
+      return definition.emitOpError() << "has " << name << ", which needs " << state.getNeeds()
+                                      << ", and that is no parameter";
+    if (failed(checkReduced(definition, state)))
       return failure();
   }
   return success();
@@ -197,20 +162,7 @@ LogicalResult OptimizerDefOp::verify() {
   if (getOtherwise() && !getRank())
     return emitOpError("names another optimizer for other weights, but no weights of its own: write 'rank in [2, inf) "
                        "else NAME'");
-  return failure(failed(checkParameters(*this)) || failed(checkStates(*this)));
-}
-
-/// The ops of a body with its repeats written out.
-static uint64_t countOps(Block &body) {
-  uint64_t count = 0;
-  for (Operation &op : body.without_terminator()) {
-    auto repeat = dyn_cast<RepeatOp>(op);
-    uint64_t ops = repeat ? llvm::SaturatingMultiply(uint64_t(std::max<int64_t>(repeat.getCount(), 0)),
-                                                     countOps(repeat.getBody().front()))
-                          : 1;
-    count = llvm::SaturatingAdd(count, ops);
-  }
-  return count;
+  return failure(failed(checkParameters(*this, getParameters(), reserved)) || failed(checkStates(*this)));
 }
 
 LogicalResult OptimizerDefOp::verifyRegions() {
@@ -224,30 +176,11 @@ LogicalResult OptimizerDefOp::verifyRegions() {
     return emitOpError() << "gives " << gives << (gives == 1 ? " value" : " values") << ", and has " << needs - 1
                          << (needs == 2 ? " state" : " states")
                          << ": end it with 'dgc.return' of the new weight and the new value of each state";
-  WalkResult walked = body.walk([](Operation *op) -> WalkResult {
-    if (!isa<VariableOp, AssignOp, GradientOp, ModeOpInterface>(op))
-      return WalkResult::advance();
-    return op->emitOpError("is not of an optimizer, which is a function of numbers: it has no variables, no "
-                           "gradients and nothing that differs between training and use");
-  });
-  if (walked.wasInterrupted())
-    return failure();
-  if (uint64_t ops = countOps(body); ops > mostOps)
-    return emitOpError() << "has " << ops << " ops with its repeats written out, for each weight: it may have "
-                         << mostOps;
-  return success();
+  return checkBody(*this, "optimizer");
 }
 
 LogicalResult OptimizerDefOp::verifySymbolUses(SymbolTableCollection &) {
-  WalkResult walked = getBody().walk([&](CallOp call) -> WalkResult {
-    auto block = SymbolTable::lookupNearestSymbolFrom<BlockOp>(*this, call.getCalleeAttr());
-    if (!block || block.getBody().getOps<VariableOp>().empty()) // another block is not found by the call itself
-      return WalkResult::advance();
-    return call.emitOpError() << "is in an optimizer, and " << call.getCalleeAttr()
-                              << " has variables: an optimizer has "
-                              << "states instead, after 'state'";
-  });
-  if (walked.wasInterrupted())
+  if (failed(checkCalls(*this, "an optimizer", "an optimizer has states instead, after 'state'")))
     return failure();
   llvm::SmallPtrSet<Operation *, 4> seen{*this};
   for (OptimizerDefOp at = *this; at.getOtherwise();) {
@@ -283,52 +216,6 @@ bool OptimizerDefOp::isElementwise() {
   llvm::SmallPtrSet<Operation *, 8> seen;
   return llvm::none_of(states, [](OptimizerStateAttr state) { return bool(state.getReduced()); }) &&
          ::isElementwise(*this, seen);
-}
-
-//===----------------------------------------------------------------------===//
-// LearningRateOp
-//===----------------------------------------------------------------------===//
-
-LogicalResult LearningRateOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  types.push_back(RankedTensorType::get({}, Float32Type::get(adaptor.getSchedule().getContext())));
-  return success();
-}
-
-FailureOr<SmallVector<Value>> LearningRateOp::decompose(OpBuilder &builder) {
-  CompositeBuilder b(builder, getLoc());
-  ScheduleAttr schedule = getSchedule();
-  Type f32 = builder.getF32Type();
-  auto number = [&](double value) { return b.scalar(value, f32); };
-  double base = schedule.getBase().getValueAsDouble(), factor = schedule.getFactor().getValueAsDouble();
-  Value rate = number(base);
-  if (schedule.getKind() == LearningRateKind::Constant && schedule.getWarmUp() == 0)
-    return SmallVector<Value>{rate};
-
-  // The step counted from the end of the warm-up.
-  Value step = b.convert(getStep(), f32), warm = number(double(schedule.getWarmUp()));
-  Value since = b.maximum(b.subtract(step, warm), number(0)), steps = number(double(schedule.getSteps()));
-  // 1 before the first step, 0 from the last one on.
-  auto left = [&] { return b.subtract(number(1), b.minimum(b.divide(since, steps), number(1))); };
-  auto between = [&](Value part) { return b.add(number(factor), b.multiply(part, number(base - factor))); };
-  if (schedule.getKind() == LearningRateKind::Linear) {
-    rate = between(left());
-  } else if (schedule.getKind() == LearningRateKind::Polynomial) {
-    rate = between(b.power(left(), number(schedule.getPower().getValueAsDouble())));
-  } else if (schedule.getKind() == LearningRateKind::Exponential) {
-    rate = b.multiply(rate, b.power(number(factor), b.divide(since, steps)));
-  } else if (schedule.getKind() == LearningRateKind::Cosine) {
-    // final + (base - final) * (1 + cos(pi * min(since / steps, 1))) / 2
-    Value done = b.minimum(b.divide(since, steps), number(1));
-    Value wave = b.add(b.cosine(b.multiply(done, number(std::numbers::pi))), number(1));
-    rate = b.add(number(factor), b.multiply(wave, number((base - factor) / 2)));
-  } else if (schedule.getKind() == LearningRateKind::Step) {
-    rate = b.multiply(rate, b.power(number(factor), b.floor(b.divide(since, steps))));
-  }
-  if (schedule.getWarmUp() > 0) {
-    Value rising = b.divide(b.multiply(number(base), b.add(step, number(1))), warm);
-    rate = b.select(b.compare(ComparisonDirection::LT, step, warm), rising, rate);
-  }
-  return SmallVector<Value>{rate};
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,7 +23,7 @@ def DGC_OptimizerOp : DGC_ModelMemberOp<"optimizer", [DeclareOpInterfaceMethods<
 
     | field | default | meaning |
     |---|---|---|
-    | `learning_rate` | required | a number, then optionally a schedule: `linear steps N final F`, `cosine steps N final F`, `polynomial steps N final F power P`, `step every N times F` or `exponential every N times F`, and `warm_up N` |
+    | `learning_rate` | required | a number, then optionally a schedule: `linear steps N final F`, `cosine steps N final F`, `polynomial steps N final F power P`, `step every N times F`, `exponential every N times F` or a `dgc.schedule_def`, `@NAME(FIELD VALUE ..)`, and `warm_up N` |
     | `clip_global_norm` | off | scales all gradients down together so that their common norm is at most this |
 
     | `average` | off | `average 0.999` keeps a moving average of each weight, `WEIGHT.average`, and `evaluate` and `predict` use that. After step t it is d * average + (1 - d) * weight with d = min(0.999, t / (t + 1)): until the decay is reached, the mean of all weights so far |
@@ -111,7 +111,7 @@ def DGC_OptimizerDefOp : Op<DGC_Dialect, "optimizer_def", [
     `dialects/dgc/Optimizers.mlir`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-                       TypedArrayAttrBase<DGC_OptimizerParameterAttr, "parameters">:$parameters,
+                       TypedArrayAttrBase<DGC_ParameterAttr, "parameters">:$parameters,
                        TypedArrayAttrBase<DGC_OptimizerStateAttr, "states">:$states,
                        OptionalAttr<DGC_IntervalAttr>:$rank, OptionalAttr<DGC_OptimizerReference>:$otherwise);
   let regions = (region SizedRegion<1>:$body);
@@ -132,14 +132,6 @@ def DGC_SizeOp : Op<DGC_Dialect, "size", [Pure, ParentOneOf<["OptimizerDefOp", "
   let arguments = (ins DGC_Untyped:$operand, I64Attr:$dim);
   let results = (outs DGC_Untyped:$result);
   let assemblyFormat = "$operand `dim` $dim attr-dict";
-}
-
-def DGC_LearningRateOp : DGC_CompositeOp<"learning_rate"> {
-  let summary = "the learning rate of a training step";
-  let description = "`%lr = dgc.learning_rate %step 0.1 cosine steps 1000 final 0.0`: an f32 scalar.";
-  let arguments = (ins DGC_StepScalar:$step, DGC_ScheduleAttr:$schedule);
-  let results = (outs DGC_FloatTensor:$result);
-  let assemblyFormat = "$step custom<Schedule>($schedule) attr-dict";
 }
 
 def DGC_ClipByGlobalNormOp : DGC_CompositeOp<"clip_by_global_norm"> {

@@ -1,6 +1,7 @@
 // Replaces composite ops by their decompositions.
 
 #include "dialects/dgc/Decompose.h"
+#include "dialects/dgc/Definition.h"
 #include "passes/gradient/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -22,7 +23,7 @@ struct DecomposePass : dgc::impl::DecomposePassBase<DecomposePass> {
     kept.insert_range(keep);
     SmallVector<Operation *> worklist;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<OptimizerDefOp>(op))
+      if (isDefinition(op))
         return WalkResult::skip();
       if (isa<DecomposableOpInterface>(op))
         worklist.push_back(op);
@@ -40,9 +41,11 @@ struct DecomposePass : dgc::impl::DecomposePassBase<DecomposePass> {
         return signalPassFailure();
       ++numDecomposed;
     }
-    // All updates are written out.
+    // All updates and learning rates are written out.
     if (!kept.contains(ApplyOptimizerOp::getOperationName()))
       getOperation()->walk([](OptimizerDefOp definition) { definition.erase(); });
+    if (!kept.contains(LearningRateOp::getOperationName()))
+      getOperation()->walk([](ScheduleDefOp definition) { definition.erase(); });
   }
 };
 

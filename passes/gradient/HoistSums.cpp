@@ -3,6 +3,7 @@
 #include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/Decompose.h"
+#include "dialects/dgc/Definition.h"
 #include "dialects/dgc/OpSupport.h"
 #include "dialects/dgc/RegionDims.h"
 #include "mlir/IR/IRMapping.h"
@@ -381,7 +382,7 @@ struct HoistSumsPass : dgc::impl::HoistSumsPassBase<HoistSumsPass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops; // those inside of others first
     getOperation()->walk([&](Operation *op) {
-      if (isa<ScanOp, IfOp>(op) && !op->getParentOfType<OptimizerDefOp>())
+      if (isa<ScanOp, IfOp>(op) && !isInDefinition(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)

@@ -1,6 +1,7 @@
 // dgc-fuse-attention: attention whose scores are kept nowhere, where the device has such.
 
 #include "dialects/dgc/CompositeBuilder.h"
+#include "dialects/dgc/Definition.h"
 #include "dialects/dist/Dist.h"
 #include "passes/model/Passes.h"
 
@@ -48,7 +49,7 @@ struct FuseAttentionPass : dgc::impl::FuseAttentionPassBase<FuseAttentionPass> {
       elements = ArrayRef{FloatKind::BF16, FloatKind::F16};
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) {
-      if (!op->getParentOfType<OptimizerDefOp>() && isTaken(op))
+      if (!isInDefinition(op) && isTaken(op))
         ops.push_back(op);
     });
     for (AttentionOp op : ops) {

@@ -1,6 +1,6 @@
 // dgc-inline-calls: writes out calls of blocks.
 
-#include "dialects/dgc/DGC.h"
+#include "dialects/dgc/Definition.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/model/Blocks.h"
 #include "passes/model/Passes.h"
@@ -30,8 +30,9 @@ struct InlineCallsPass : dgc::impl::InlineCallsPassBase<InlineCallsPass> {
     SmallVector<CallOp> worklist;
     for (ModelOp model : getOperation().getOps<ModelOp>())
       model.walk([&](CallOp call) { worklist.push_back(call); });
-    for (OptimizerDefOp optimizer : getOperation().getOps<OptimizerDefOp>())
-      optimizer.walk([&](CallOp call) { worklist.push_back(call); });
+    for (Operation &op : *getOperation().getBody())
+      if (isDefinition(&op))
+        op.walk([&](CallOp call) { worklist.push_back(call); });
     for (size_t i = 0; i < worklist.size(); ++i, ++numCalls) {
       CallOp call = worklist[i];
       inlineCall(call, symbols.lookup<BlockOp>(call.getCallee()), worklist);

@@ -1,7 +1,7 @@
 // dgc-verify-model: what the phase `model` promises.
 
 #include "dialects/dgc/AttributeNames.h"
-#include "dialects/dgc/DGC.h"
+#include "dialects/dgc/Definition.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/model/Passes.h"
@@ -21,8 +21,8 @@ struct VerifyModel : dgc::impl::VerifyModelPassBase<VerifyModel> {
     if (failed(mlir::verify(getOperation())))
       return signalPassFailure();
     WalkResult walked = getOperation().walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
-      if (isa<OptimizerDefOp>(op))
-        return WalkResult::skip(); // until the updates are written out
+      if (isDefinition(op))
+        return WalkResult::skip(); // until updates and learning rates are written out
       if (isa<ModelOp, BlockOp, RepeatOp, CallOp, LiteralOp>(op))
         return op->emitOpError("remains after the phase model");
       if (llvm::any_of(op->getResultTypes(), [](Type type) { return isa<UntypedType>(type); }))

@@ -25,7 +25,7 @@ dgc.model @no_rate {
 // -----
 
 dgc.model @cosine {
-  // expected-error @+1 {{expected 'final', as in 'learning_rate 0.1 cosine steps 1000 final 0.0'}}
+  // expected-error @+1 {{expected 'final', as in 'learning_rate 0.1 cosine steps STEPS final NUMBER'}}
   dgc.optimizer sgd learning_rate 0.1 cosine steps 20 momentum 0.9
 }
 

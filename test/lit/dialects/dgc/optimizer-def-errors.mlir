@@ -147,7 +147,7 @@ dgc.model @field {
   %y = dgc.multiply %x, %w
   %l = dgc.mean_squared_error %y, %x
   dgc.loss %l
-  // expected-error @+1 {{@own has no field 'betta': it takes learning_rate, beta, word, clip_global_norm or average; after the learning rate there may be linear, cosine, polynomial, step, exponential and warm_up, and in the end for "NAMES"}}
+  // expected-error @+1 {{@own has no field 'betta': it takes learning_rate, beta, word, clip_global_norm or average; after the learning rate there may be linear, cosine, polynomial, step, exponential or @SCHEDULE, and warm_up, and in the end for "NAMES"}}
   dgc.optimizer @own learning_rate 0.1 betta 0.9
 }
 

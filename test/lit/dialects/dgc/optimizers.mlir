@@ -64,9 +64,9 @@ func.func @adamw(%w: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %v: te
 
 // CHECK-LABEL: func.func @schedule(
 // CHECK-SAME:    %[[STEP:[^:]+]]: tensor<i64>)
-// CHECK:         %[[T:.*]] = dgc.convert %[[STEP]] to f32 : tensor<i64>
+// CHECK:         dgc.convert %[[STEP]] to f32 : tensor<i64>
 // CHECK-NOT:     tensor<{{[0-9]}}
-// CHECK:         %[[WARMS:.*]] = dgc.compare {{ *}}lt %[[T]], %{{.*}} : tensor<f32>
+// CHECK:         %[[WARMS:.*]] = dgc.compare {{ *}}lt %[[STEP]], %{{.*}} : tensor<i64>
 // CHECK-NEXT:    %[[RATE:.*]] = dgc.select %[[WARMS]], %{{.*}}, %{{.*}} : tensor<i1>, tensor<f32>, tensor<f32>
 // CHECK-NEXT:    return %[[RATE]]
 func.func @schedule(%step: tensor<i64>) -> tensor<f32> {
