@@ -55,6 +55,7 @@ private:
   Complex applied(Unary function);
   Complex applied(Binary function);
   Complex convert(stablehlo::ConvertOp op);
+  Complex bitcast(stablehlo::BitcastConvertOp op);
   Value compare(stablehlo::CompareOp op);
   Complex product();
   Value copyOfPart(bool imaginary);
@@ -106,7 +107,7 @@ static bool isSameForParts(Operation *op) {
   return isa<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::NegateOp, stablehlo::ReshapeOp, stablehlo::TransposeOp,
              stablehlo::BroadcastInDimOp, stablehlo::SliceOp, stablehlo::ConcatenateOp, stablehlo::ReverseOp,
              stablehlo::PadOp, stablehlo::GatherOp, stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp,
-             stablehlo::SelectOp>(op);
+             stablehlo::SelectOp, stablehlo::UnaryEinsumOp>(op);
 }
 
 std::optional<Complex> Splitter::splitConstant(stablehlo::ConstantOp constant) {
@@ -152,6 +153,34 @@ Complex Splitter::convert(stablehlo::ConvertOp convert) {
     return {real, isFromComplex ? b.convert(part(0).imaginary, element) : b.splat(0, real)};
   }
   return {b.convert(real, element), Value()};
+}
+
+/// The bits of complex numbers in memory: the real part comes first, and of that the lowest bits.
+Complex Splitter::bitcast(stablehlo::BitcastConvertOp bitcast) {
+  Complex x = part(0);
+  Type element = complexElement(bitcast.getType()).getElementType();
+  if (elementOf(x.real) == element)
+    return x;
+  const bool splits = element.getIntOrFloatBitWidth() < elementOf(x.real).getIntOrFloatBitWidth();
+  SmallVector<int64_t> shape(tensorOf(splits ? Value(bitcast.getResult()) : x.real).getShape());
+  const auto last = static_cast<int64_t>(shape.size()) - 1;
+  /// The parts that are the number `i` of a pair.
+  auto pairOf = [&](Value real, Value imaginary, int64_t i) -> Value {
+    SmallVector<int64_t> starts(shape.size(), 0), limits(shape);
+    starts[last] = i;
+    limits[last] = i + 1;
+    Value both[] = {b.slice(real, starts, limits), b.slice(imaginary, starts, limits)};
+    return ConcatenateOp::create(b.builder, b.location, ValueRange(both), last);
+  };
+  auto cast = [&](Value value, ArrayRef<int64_t> to) -> Value {
+    return stablehlo::BitcastConvertOp::create(b.builder, b.location, RankedTensorType::get(to, element), value);
+  };
+  if (splits) {
+    Value real = cast(x.real, shape), imaginary = cast(x.imaginary, shape);
+    return {pairOf(real, imaginary, 0), pairOf(real, imaginary, 1)};
+  }
+  ArrayRef<int64_t> joined = ArrayRef(shape).drop_back();
+  return {cast(pairOf(x.real, x.imaginary, 0), joined), cast(pairOf(x.real, x.imaginary, 1), joined)};
 }
 
 Value Splitter::compare(stablehlo::CompareOp compare) {
@@ -221,7 +250,9 @@ std::optional<Complex> Splitter::split(std::string &reason) {
     return Complex{part(0).real, b.negate(part(0).imaginary)};
   if (auto each = dyn_cast<stablehlo::ConvertOp>(op))
     return convert(each);
-  if (isa<stablehlo::DotGeneralOp, stablehlo::DotOp, stablehlo::ConvolutionOp>(op))
+  if (auto each = dyn_cast<stablehlo::BitcastConvertOp>(op))
+    return bitcast(each);
+  if (isa<stablehlo::DotGeneralOp, stablehlo::DotOp, stablehlo::ConvolutionOp, stablehlo::EinsumOp>(op))
     return product();
   if (auto each = dyn_cast<stablehlo::CompareOp>(op);
       each && (each.getComparisonDirection() == stablehlo::ComparisonDirection::EQ ||

@@ -181,18 +181,43 @@ Value regroupBits(TensorBuilder &b, Value bits, unsigned width) {
   return b.reduce(ReductionKind::Or, shifted, {dim});
 }
 
+/// The bits of numbers as truth values, the lowest first, along a last dimension; or the numbers that such bits are.
+Value castBooleans(TensorBuilder &b, Value x, Type to) {
+  auto type = tensorOf(x);
+  const bool splits = to.isInteger(1);
+  const unsigned width = (splits ? type.getElementType() : to).getIntOrFloatBitWidth();
+  Type word = b.builder.getIntegerType(width, /*isSigned=*/false);
+  SmallVector<int64_t> shape(type.getShape());
+  if (splits)
+    shape.push_back(width);
+  const auto last = static_cast<int64_t>(shape.size()) - 1;
+  Value place = IotaOp::create(b.builder, b.location, RankedTensorType::get(shape, word), last, Value());
+  if (!splits) {
+    Value bits = ShiftLeftOp::create(b.builder, b.location, b.convert(x, word), place);
+    Value joined = b.reduce(ReductionKind::Or, bits, {last});
+    return word == to ? joined : BitcastConvertOp::create(b.builder, b.location, joined, to);
+  }
+  Value bits = word == type.getElementType() ? x : BitcastConvertOp::create(b.builder, b.location, x, word);
+  Value shifted =
+      ShiftRightLogicalOp::create(b.builder, b.location, b.broadcast(bits, shape, firstNumbers(last)), place);
+  Value lowest = AndOp::create(b.builder, b.location, shifted, b.splat(1, shifted));
+  return b.compare(ComparisonDirection::NE, lowest, b.splat(0, shifted));
+}
+
 struct BitcastLowering : Lowering<stablehlo::BitcastConvertOp> {
   using Lowering::Lowering;
   LogicalResult lower(stablehlo::BitcastConvertOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
-                      std::string &reason) const override {
+                      std::string &) const override {
     Value x = op.getOperand();
     Type from = elementOf(x), to = elementOf(op.getResult());
     if (from == to) {
       results.push_back(x);
       return success();
     }
-    if (from.isInteger(1) || to.isInteger(1))
-      return refuse(reason, "the bits of booleans");
+    if (from.isInteger(1) || to.isInteger(1)) {
+      results.push_back(castBooleans(b, x, to));
+      return success();
+    }
     if (auto type = dyn_cast<FloatType>(to); type && type.getWidth() == from.getIntOrFloatBitWidth()) {
       if (Value bits = mantissaOf(x, type)) { // 1 + mantissa / 2^n, exactly
         const int digits = 1 - static_cast<int>(type.getFPMantissaWidth());

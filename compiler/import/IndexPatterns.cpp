@@ -87,6 +87,37 @@ Value numbersFrom(TensorBuilder &b, Value start, int64_t size, int64_t extent, i
   return negated ? b.subtract(numbers, first) : b.add(numbers, first);
 }
 
+/// The slices of a dimension that indices choose, as a gather.
+struct TorchIndexSelectLowering : Lowering<stablehlo::TorchIndexSelectOp> {
+  using Lowering::Lowering;
+  LogicalResult lower(stablehlo::TorchIndexSelectOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
+                      std::string &) const override {
+    auto operand = tensorOf(op.getOperand());
+    const auto dim = static_cast<int64_t>(op.getDim()), batch = static_cast<int64_t>(op.getBatchDims());
+    const int64_t indexRank = tensorOf(op.getIndex()).getRank(), chosen = indexRank - batch;
+    SmallVector<int64_t> sizes(operand.getShape()), offsets, batching = firstNumbers(batch);
+    for (int64_t each : batching)
+      sizes[each] = 1;
+    sizes[dim] = 1;
+    for (int64_t each = batch; each < operand.getRank(); ++each)
+      if (each != dim)
+        offsets.push_back(each < dim ? each : each - 1 + chosen);
+    Builder &builder = b.builder;
+    auto list = [&](StringRef name, ArrayRef<int64_t> dims) {
+      return NamedAttribute(builder.getStringAttr(name), builder.getDenseI64ArrayAttr(dims));
+    };
+    auto dims = stablehlo::GatherDimsAttr::get(
+        builder.getContext(),
+        builder.getDictionaryAttr(
+            {list("offset_dims", offsets), list("collapsed_slice_dims", {dim}), list("operand_batching_dims", batching),
+             list("start_indices_batching_dims", batching), list("start_index_map", {dim}),
+             NamedAttribute(builder.getStringAttr("index_vector_dim"), builder.getI64IntegerAttr(indexRank))}));
+    results.push_back(
+        stablehlo::GatherOp::create(b.builder, b.location, op.getType(), op.getOperand(), op.getIndex(), dims, sizes));
+    return success();
+  }
+};
+
 struct DynamicSliceLowering : Lowering<stablehlo::DynamicSliceOp> {
   using Lowering::Lowering;
   LogicalResult lower(stablehlo::DynamicSliceOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
@@ -152,5 +183,6 @@ struct DynamicUpdateSliceLowering : Lowering<stablehlo::DynamicUpdateSliceOp> {
 } // namespace
 
 void dgc::import::addIndexPatterns(RewritePatternSet &patterns) {
-  patterns.add<DynamicSliceLowering, DynamicUpdateSliceLowering, GatherLowering>(patterns.getContext());
+  patterns.add<DynamicSliceLowering, DynamicUpdateSliceLowering, GatherLowering, TorchIndexSelectLowering>(
+      patterns.getContext());
 }

@@ -8,6 +8,10 @@
 #include "dialects/stablehlo/StableHLO.h"
 #include "mlir/IR/PatternMatch.h"
 
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
+
 namespace dgc::import {
 
 void addBatchNormPatterns(RewritePatternSet &patterns);
@@ -17,6 +21,10 @@ void addCollectivePatterns(RewritePatternSet &patterns);
 bool isCollective(Operation *op);
 void addContractionPatterns(RewritePatternSet &patterns);
 void addControlPatterns(RewritePatternSet &patterns);
+void addDynamicShapePatterns(RewritePatternSet &patterns);
+/// Whether it is an op of StableHLO that takes a shape, sizes or places as an operand, and becomes one that does not.
+bool isDynamicShape(Operation *op);
+void addEinsumPatterns(RewritePatternSet &patterns);
 void addElementwisePatterns(RewritePatternSet &patterns);
 void addIndexPatterns(RewritePatternSet &patterns);
 void addRandomPatterns(RewritePatternSet &patterns);
@@ -26,6 +34,9 @@ void addShapePatterns(RewritePatternSet &patterns);
 void addSortPatterns(RewritePatternSet &patterns);
 void addSpecialFunctionPatterns(RewritePatternSet &patterns);
 void addWindowPatterns(RewritePatternSet &patterns);
+
+/// Replaces the elements of tuples that are made in the function, also of tuples in tuples, by what is put in.
+void resolveTuples(func::FuncOp function);
 
 inline RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 inline Type elementOf(Value value) { return tensorOf(value).getElementType(); }

@@ -187,8 +187,17 @@ struct RngBitGenerator final : Lowering<stablehlo::RngBitGeneratorOp> {
   }
 };
 
+/// Its numbers depend on nothing that the program says, and two runs of a program of dgc are the same.
+struct RngRefusal final : Lowering<stablehlo::RngOp> {
+  using Lowering::Lowering;
+
+  LogicalResult lower(stablehlo::RngOp, TensorBuilder &, SmallVectorImpl<Value> &, std::string &reason) const override {
+    return refuse(reason, "random numbers of no seed; rng_bit_generator has a state, as jax.random has keys");
+  }
+};
+
 } // namespace
 
 void dgc::import::addRandomPatterns(RewritePatternSet &patterns) {
-  patterns.add<RngBitGenerator>(patterns.getContext());
+  patterns.add<RngBitGenerator, RngRefusal>(patterns.getContext());
 }

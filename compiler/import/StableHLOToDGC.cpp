@@ -42,6 +42,8 @@ struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
     addCollectivePatterns(set);
     addContractionPatterns(set);
     addControlPatterns(set);
+    addDynamicShapePatterns(set);
+    addEinsumPatterns(set);
     addElementwisePatterns(set);
     addIndexPatterns(set);
     addRandomPatterns(set);
@@ -147,10 +149,14 @@ static std::string describe(Operation *op, StringRef reason) {
   return reason.empty() ? text : (text + ": " + reason).str();
 }
 
-/// Ops that do with complex numbers what they do with others: their regions compute.
-static bool isGeneric(Operation *op) { return op->getNumRegions() != 0 || isa<stablehlo::OptimizationBarrierOp>(op); }
+/// Ops that do with complex numbers what they do with others: their regions compute, or other ops of StableHLO take their place.
+static bool isGeneric(Operation *op) {
+  return op->getNumRegions() != 0 || isDynamicShape(op) ||
+         isa<stablehlo::GetDimensionSizeOp, stablehlo::OptimizationBarrierOp, stablehlo::TorchIndexSelectOp>(op);
+}
 
 void StableHLOToDGC::convert(func::FuncOp function, Refusals &refusals) {
+  resolveTuples(function);
   splitArguments(function);
   PatternRewriter rewriter(&getContext());
   ReasonListener listener;

@@ -113,7 +113,7 @@ LogicalResult VhloConverter::groupFields(Operation *op, StringRef name, NamedAtt
       attributes.set(field, attribute);
     return success(static_cast<bool>(attribute));
   };
-  if (name == "gather")
+  if (name == "gather" || name == "dynamic_gather")
     return set("dimension_numbers", stablehlo::GatherDimsAttr::getChecked(
                                         emitError, context,
                                         take(attributes,
@@ -144,7 +144,9 @@ LogicalResult VhloConverter::groupFields(Operation *op, StringRef name, NamedAtt
                                                         "lhs_contracting_dimensions", "rhs_contracting_dimensions"},
                                                        context)));
   }
-  if (name == "convolution") {
+  if (name == "convolution" || name == "dynamic_conv") {
+    if (name == "dynamic_conv")
+      attributes.erase("padding"); // of the first version, which has an operand as well
     FailureOr<stablehlo::ConvDimsAttr> dims = takeConvDims(op, attributes);
     return failed(dims) ? failure() : set("dimension_numbers", *dims);
   }

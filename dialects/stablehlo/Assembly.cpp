@@ -119,6 +119,23 @@ ParseResult parseTokenTypes(OpAsmParser &parser, SmallVectorImpl<Type> &types, T
 }
 void printTokenTypes(OpAsmPrinter &printer, Operation *, TypeRange, Type result, ValueRange) { printer << result; }
 
+ParseResult parseTupleTypes(OpAsmParser &parser, SmallVectorImpl<Type> &types, Type &result) {
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseType(result))
+    return failure();
+  if (auto function = dyn_cast<FunctionType>(result); function && function.getNumResults() == 1) {
+    llvm::append_range(types, function.getInputs());
+    result = function.getResult(0);
+    return success();
+  }
+  auto tuple = dyn_cast<TupleType>(result);
+  if (!tuple)
+    return parser.emitError(location) << "expected the type of a tuple, not " << result;
+  llvm::append_range(types, tuple.getTypes());
+  return success();
+}
+void printTupleTypes(OpAsmPrinter &printer, Operation *, TypeRange, Type result) { printer << result; }
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//

@@ -34,6 +34,10 @@ ParseResult parseTokenTypes(OpAsmParser &parser, SmallVectorImpl<Type> &types, T
                             ArrayRef<Unresolved> operands);
 void printTokenTypes(OpAsmPrinter &printer, Operation *op, TypeRange types, Type result, ValueRange operands);
 
+/// The type of the result, which is the tuple of those of the operands, or a function type.
+ParseResult parseTupleTypes(OpAsmParser &parser, SmallVectorImpl<Type> &types, Type &result);
+void printTupleTypes(OpAsmPrinter &printer, Operation *op, TypeRange types, Type result);
+
 /// `e5m10`.
 ParseResult parseFloatFormat(OpAsmParser &parser, IntegerAttr &exponentBits, IntegerAttr &mantissaBits);
 void printFloatFormat(OpAsmPrinter &printer, Operation *op, IntegerAttr exponentBits, IntegerAttr mantissaBits);

@@ -61,6 +61,9 @@ def StableHLO_ComplexTensor : StableHLO_TensorOf<AnyComplex>;
 def StableHLO_IntTensor : StableHLO_TensorOf<AnyInteger>;
 def StableHLO_RealTensor : StableHLO_TensorOf<StableHLO_Real>;
 def StableHLO_ScalarInt : 0DTensorOf<[AnyInteger]>;
+// Of the ops that take a shape: what has a size that is not known is refused by stablehlo-to-dgc, with all else that is.
+def StableHLO_AnyShape : RankedTensorOf<[StableHLO_Number]>;
+def StableHLO_Sizes : 1DTensorOf<[AnyInteger, Index]>;
 def StableHLO_Value : AnyTypeOf<[StableHLO_Tensor, StableHLO_Token, AnyTuple]>;
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 
 #include "dialects/stablehlo/Assembly.h"
 #include "dialects/stablehlo/Attributes.h"
+#include "dialects/stablehlo/Einsum.h"
 #include "dialects/stablehlo/Verify.h"
 
 using namespace mlir;
@@ -101,4 +102,26 @@ LogicalResult ConvolutionOp::verify() {
   for (auto [i, window] : llvm::enumerate(*windows))
     shape[dims.getOutputSpatialDimensions()[i]] = window.count(lhs.getDimSize(dims.getInputSpatialDimensions()[i]));
   return checkShape(*this, getResult(), shape);
+}
+
+LogicalResult DynamicConvOp::verify() {
+  auto lhs = tensorOf(getLhs()), padding = tensorOf(getDPadding());
+  const auto spatial = static_cast<int64_t>(getDimensionNumbers().getInputSpatialDimensions().size());
+  if (padding.getDimSize(0) != spatial || padding.getDimSize(1) != 2)
+    return emitOpError() << "has padding of the type " << padding << ", which must have two numbers for each of "
+                         << spatial << " dimensions";
+  if (lhs.getRank() != spatial + 2 || tensorOf(getRhs()).getRank() != spatial + 2 ||
+      tensorOf(getResult()).getRank() != spatial + 2)
+    return emitOpError() << "needs operands and a result of the rank " << spatial + 2;
+  return success();
+}
+
+LogicalResult EinsumOp::verify() {
+  FailureOr<Einsum> einsum = parseEinsum(*this, getEinsumConfig(), getOperandTypes());
+  return failed(einsum) ? failure() : checkEinsum(*this, *einsum);
+}
+
+LogicalResult UnaryEinsumOp::verify() {
+  FailureOr<Einsum> einsum = parseEinsum(*this, getEinsumConfig(), getOperation()->getOperandTypes());
+  return failed(einsum) ? failure() : checkEinsum(*this, *einsum);
 }

@@ -50,6 +50,40 @@ def StableHLO_ConvolutionOp : StableHLO_PureOp<"convolution"> {
   let hasVerifier = 1;
 }
 
+def StableHLO_DynamicConvOp : StableHLO_PureOp<"dynamic_conv"> {
+  let description = "A convolution whose padding, `[[low, high], ..]`, is an operand.";
+  let arguments = (ins StableHLO_AnyShape:$lhs, StableHLO_AnyShape:$rhs, 2DTensorOf<[AnyInteger, Index]>:$d_padding,
+                       OptionalAttr<DenseI64ArrayAttr>:$window_strides, OptionalAttr<DenseI64ArrayAttr>:$lhs_dilation,
+                       OptionalAttr<DenseI64ArrayAttr>:$rhs_dilation, OptionalAttr<DenseBoolArrayAttr>:$window_reversal,
+                       StableHLO_ConvDims:$dimension_numbers,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$feature_group_count,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$batch_group_count,
+                       StableHLO_PrecisionConfig:$precision_config);
+  let results = (outs StableHLO_AnyShape:$result);
+  let hasVerifier = 1;
+}
+
+def StableHLO_EinsumOp : StableHLO_PureOp<"einsum"> {
+  let description = [{
+    `%a, %b, config = "ab,bc->ac"`: the products of the elements that have the same index for each letter, added up over
+    letters that the result has not. `...` in each part is the dimensions that have no letter.
+  }];
+  let arguments = (ins StableHLO_Tensor:$lhs, StableHLO_Tensor:$rhs, StrAttr:$einsum_config);
+  let results = (outs StableHLO_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` `config` `=` $einsum_config attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def StableHLO_UnaryEinsumOp : StableHLO_PureOp<"unary_einsum"> {
+  let description = "`%a, config = \"ab->a\"`: einsum of one operand.";
+  let arguments = (ins StableHLO_Tensor:$operand, StrAttr:$einsum_config);
+  let results = (outs StableHLO_Tensor:$result);
+  let assemblyFormat = "$operand `,` `config` `=` $einsum_config attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def StableHLO_CholeskyOp : StableHLO_PureOp<"cholesky", [SameOperandsAndResultShape]> {
   let arguments = (ins StableHLO_FloatOrComplexTensor:$a, DefaultValuedOptionalAttr<BoolAttr, "false">:$lower);
   let results = (outs StableHLO_FloatOrComplexTensor:$result);

@@ -104,3 +104,33 @@ LogicalResult OptimizationBarrierOp::verify() {
     return emitOpError("needs results of the types of the operands");
   return success();
 }
+
+LogicalResult TupleOp::verify() {
+  if (cast<TupleType>(getType()).getTypes() != getVal().getTypes())
+    return emitOpError("needs a result of the types of the operands");
+  return success();
+}
+
+LogicalResult GetTupleElementOp::verify() {
+  auto type = cast<TupleType>(getOperand().getType());
+  const auto index = static_cast<int64_t>(static_cast<int32_t>(getIndex()));
+  if (index < 0 || index >= static_cast<int64_t>(type.size()))
+    return emitOpError() << "takes element " << index << " of " << type.size();
+  if (type.getType(index) != getType())
+    return emitOpError() << "needs a result of the type " << type.getType(index);
+  return success();
+}
+
+LogicalResult RngOp::verify() {
+  auto a = tensorOf(getA()), b = tensorOf(getB()), result = tensorOf(getResult());
+  if (a.getRank() != 0 || b.getRank() != 0 || tensorOf(getShape()).getRank() != 1)
+    return emitOpError("needs two numbers that are scalars, and a shape that is a vector");
+  if (a.getElementType() != b.getElementType() || a.getElementType() != result.getElementType())
+    return emitOpError() << "needs numbers and a result of one element type, not " << a << ", " << b << " and "
+                         << result;
+  if (getRngDistribution() == RngDistribution::NORMAL && !isa<FloatType>(a.getElementType()))
+    return emitOpError() << "needs floats for a normal distribution, not " << a.getElementType();
+  if (tensorOf(getShape()).getDimSize(0) != result.getRank())
+    return emitOpError() << "has a shape of " << tensorOf(getShape()).getDimSize(0) << " dimensions for " << result;
+  return success();
+}

@@ -62,6 +62,20 @@ def StableHLO_OptimizationBarrierOp : StableHLO_PureOp<"optimization_barrier"> {
   let hasVerifier = 1;
 }
 
+def StableHLO_TupleOp : StableHLO_PureOp<"tuple"> {
+  let arguments = (ins Variadic<StableHLO_Value>:$val);
+  let results = (outs AnyTuple:$result);
+  let assemblyFormat = "$val attr-dict `:` custom<TupleTypes>(type($val), type($result))";
+  let hasVerifier = 1;
+}
+
+def StableHLO_GetTupleElementOp : StableHLO_PureOp<"get_tuple_element"> {
+  let arguments = (ins AnyTuple:$operand, I32Attr:$index);
+  let results = (outs StableHLO_Value:$result);
+  let assemblyFormat = "$operand `[` $index `]` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def StableHLO_RngOp : StableHLO_Op<"rng"> {
   let arguments = (ins StableHLO_Tensor:$a, StableHLO_Tensor:$b, StableHLO_IntTensor:$shape,
                        StableHLO_RngDistributionAttr:$rng_distribution);
@@ -69,6 +83,7 @@ def StableHLO_RngOp : StableHLO_Op<"rng"> {
   let assemblyFormat = [{
     $a `,` $b `,` $shape `,` `distribution` `=` $rng_distribution attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def StableHLO_RngBitGeneratorOp : StableHLO_PureOp<"rng_bit_generator"> {

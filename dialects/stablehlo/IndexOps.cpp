@@ -91,6 +91,33 @@ LogicalResult GatherOp::verify() {
   return checkShape(*this, getResult(), shape);
 }
 
+LogicalResult DynamicGatherOp::verify() {
+  auto operand = tensorOf(getOperand());
+  const int64_t sizes = tensorOf(getSliceSizes()).getDimSize(0);
+  if (!ShapedType::isDynamic(sizes) && sizes != operand.getRank())
+    return emitOpError() << "has " << sizes << " numbers in slice_sizes, one is needed for each of "
+                         << operand.getRank() << " dimensions";
+  if (operand.getElementType() != tensorOf(getResult()).getElementType())
+    return emitOpError("has another element type than its operand");
+  return success();
+}
+
+LogicalResult TorchIndexSelectOp::verify() {
+  auto operand = tensorOf(getOperand()), index = tensorOf(getIndex());
+  const auto dim = static_cast<int64_t>(getDim()), batch = static_cast<int64_t>(getBatchDims());
+  if (batch < 0 || batch > index.getRank() || dim < batch || dim >= operand.getRank())
+    return emitOpError() << "has dim " << dim << " and batch_dims " << batch << " for " << operand << " and indices "
+                         << index << ": batch_dims is at most dim and the rank of the indices, and dim a dimension";
+  if (operand.getShape().take_front(batch) != index.getShape().take_front(batch))
+    return emitOpError() << "has other batch dimensions in " << operand << " than in the indices " << index;
+  if (operand.getElementType() != tensorOf(getResult()).getElementType())
+    return emitOpError("has another element type than its operand");
+  SmallVector<int64_t> shape(operand.getShape().take_front(dim));
+  llvm::append_range(shape, index.getShape().drop_front(batch));
+  llvm::append_range(shape, operand.getShape().drop_front(dim + 1));
+  return checkShape(*this, getResult(), shape);
+}
+
 LogicalResult ScatterOp::verify() {
   if (getInputs().empty())
     return emitOpError("needs an operand");

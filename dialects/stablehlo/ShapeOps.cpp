@@ -34,6 +34,8 @@ static unsigned bitsOf(Type element) {
 
 LogicalResult BitcastConvertOp::verify() {
   auto from = tensorOf(getOperand()), to = tensorOf(getResult());
+  if (isa<ComplexType>(from.getElementType()) != isa<ComplexType>(to.getElementType()))
+    return emitOpError("makes complex numbers of complex numbers alone, and nothing else of them");
   unsigned fromBits = bitsOf(from.getElementType()), toBits = bitsOf(to.getElementType());
   SmallVector<int64_t> shape(from.getShape());
   if (fromBits > toBits) {
@@ -94,6 +96,67 @@ LogicalResult DynamicSliceOp::verify() {
   if (type.getElementType() != tensorOf(getResult()).getElementType())
     return emitOpError("has another element type than its operand");
   return checkShape(*this, getResult(), getSliceSizes());
+}
+
+/// Checks that there is a number for each dimension, as far as that is known.
+static LogicalResult checkSizes(Operation *op, StringRef name, Value sizes, int64_t rank) {
+  const int64_t count = tensorOf(sizes).getDimSize(0);
+  if (ShapedType::isDynamic(count) || count == rank)
+    return success();
+  return op->emitOpError() << "has " << count << " numbers in " << name << ", one is needed for each of " << rank
+                           << " dimensions";
+}
+
+static LogicalResult checkElements(Operation *op, Value operand) {
+  if (tensorOf(operand).getElementType() == tensorOf(op->getResult(0)).getElementType())
+    return success();
+  return op->emitOpError("has another element type than its operand");
+}
+
+LogicalResult DynamicBroadcastInDimOp::verify() {
+  auto from = tensorOf(getOperand()), to = tensorOf(getResult());
+  if (failed(checkElements(*this, getOperand())) ||
+      failed(checkSizes(*this, "output_dimensions", getOutputDimensions(), to.getRank())) ||
+      failed(checkPerDim(*this, "broadcast_dimensions", getBroadcastDimensions(), from.getRank())) ||
+      failed(checkDims(*this, "broadcast_dimensions", getBroadcastDimensions(), to.getRank())))
+    return failure();
+  SmallVector<int64_t> known(getKnownExpandingDimensions().value_or(ArrayRef<int64_t>()));
+  llvm::append_range(known, getKnownNonexpandingDimensions().value_or(ArrayRef<int64_t>()));
+  return checkDims(*this, "the dimensions of which it is known whether they are repeated", known, from.getRank());
+}
+
+LogicalResult DynamicIotaOp::verify() {
+  const int64_t rank = tensorOf(getResult()).getRank();
+  if (failed(checkSizes(*this, "output_shape", getOutputShape(), rank)))
+    return failure();
+  return checkDims(*this, "iota_dimension", {static_cast<int64_t>(getIotaDimension())}, rank);
+}
+
+LogicalResult DynamicPadOp::verify() {
+  const int64_t rank = tensorOf(getOperand()).getRank();
+  if (tensorOf(getPaddingValue()).getRank() != 0)
+    return emitOpError("needs a padding value that is a scalar");
+  if (tensorOf(getResult()).getRank() != rank)
+    return emitOpError() << "needs a result of the rank " << rank << ", as its operand has";
+  return failure(failed(checkElements(*this, getOperand())) || failed(checkElements(*this, getPaddingValue())) ||
+                 failed(checkSizes(*this, "edge_padding_low", getEdgePaddingLow(), rank)) ||
+                 failed(checkSizes(*this, "edge_padding_high", getEdgePaddingHigh(), rank)) ||
+                 failed(checkSizes(*this, "interior_padding", getInteriorPadding(), rank)));
+}
+
+LogicalResult DynamicReshapeOp::verify() {
+  return failure(failed(checkElements(*this, getOperand())) ||
+                 failed(checkSizes(*this, "output_shape", getOutputShape(), tensorOf(getResult()).getRank())));
+}
+
+LogicalResult RealDynamicSliceOp::verify() {
+  const int64_t rank = tensorOf(getOperand()).getRank();
+  if (tensorOf(getResult()).getRank() != rank)
+    return emitOpError() << "needs a result of the rank " << rank << ", as its operand has";
+  return failure(failed(checkElements(*this, getOperand())) ||
+                 failed(checkSizes(*this, "start_indices", getStartIndices(), rank)) ||
+                 failed(checkSizes(*this, "limit_indices", getLimitIndices(), rank)) ||
+                 failed(checkSizes(*this, "strides", getStrides(), rank)));
 }
 
 LogicalResult DynamicUpdateSliceOp::verify() {

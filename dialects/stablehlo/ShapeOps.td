@@ -55,6 +55,46 @@ def StableHLO_DynamicSliceOp : StableHLO_PureOp<"dynamic_slice"> {
   let hasVerifier = 1;
 }
 
+// The static op with a shape, sizes or places that are an operand.
+class StableHLO_DynamicShapeOp<string mnemonic> : StableHLO_PureOp<mnemonic> {
+  let results = (outs StableHLO_AnyShape:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def StableHLO_DynamicBroadcastInDimOp : StableHLO_DynamicShapeOp<"dynamic_broadcast_in_dim"> {
+  let arguments = (ins StableHLO_AnyShape:$operand, StableHLO_Sizes:$output_dimensions,
+                       DenseI64ArrayAttr:$broadcast_dimensions,
+                       OptionalAttr<DenseI64ArrayAttr>:$known_expanding_dimensions,
+                       OptionalAttr<DenseI64ArrayAttr>:$known_nonexpanding_dimensions);
+  let assemblyFormat = [{
+    $operand `,` $output_dimensions `,` `dims` `=` $broadcast_dimensions attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
+def StableHLO_DynamicIotaOp : StableHLO_DynamicShapeOp<"dynamic_iota"> {
+  let arguments = (ins StableHLO_Sizes:$output_shape, I64Attr:$iota_dimension);
+  let assemblyFormat = [{
+    $output_shape `,` `dim` `=` $iota_dimension attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def StableHLO_DynamicPadOp : StableHLO_DynamicShapeOp<"dynamic_pad"> {
+  let arguments = (ins StableHLO_AnyShape:$operand, StableHLO_Tensor:$padding_value,
+                       StableHLO_Sizes:$edge_padding_low, StableHLO_Sizes:$edge_padding_high,
+                       StableHLO_Sizes:$interior_padding);
+}
+
+def StableHLO_DynamicReshapeOp : StableHLO_DynamicShapeOp<"dynamic_reshape"> {
+  let arguments = (ins StableHLO_AnyShape:$operand, StableHLO_Sizes:$output_shape);
+}
+
+def StableHLO_RealDynamicSliceOp : StableHLO_DynamicShapeOp<"real_dynamic_slice"> {
+  let arguments = (ins StableHLO_AnyShape:$operand, StableHLO_Sizes:$start_indices, StableHLO_Sizes:$limit_indices,
+                       StableHLO_Sizes:$strides);
+}
+
 def StableHLO_DynamicUpdateSliceOp
     : StableHLO_PureOp<"dynamic_update_slice", [AllTypesMatch<["operand", "result"]>]> {
   let arguments = (ins StableHLO_Tensor:$operand, StableHLO_Tensor:$update,

@@ -84,3 +84,21 @@ func.func @bits(%x: tensor<4xf32>) -> (tensor<4xui32>, tensor<4x2xbf16>) {
   %1 = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4x2xbf16>
   return %0, %1 : tensor<4xui32>, tensor<4x2xbf16>
 }
+
+// The bits of a number are truth values, the lowest first.
+
+// CHECK-LABEL: func.func @truths
+// CHECK-SAME:    (%[[X:.*]]: tensor<3xi16>)
+// CHECK:         %[[BITS:.*]] = dgc.bitcast_convert %[[X]] to ui16
+// CHECK:         %[[ALL:.*]] = dgc.broadcast_in_dim %[[BITS]] dims [0] to [3, 16]
+// CHECK:         dgc.shift_right_logical %[[ALL]], %{{.*}}
+// CHECK:         %[[TRUTHS:.*]] = dgc.compare ne
+// CHECK:         %[[ONES:.*]] = dgc.convert %[[TRUTHS]] to ui16
+// CHECK:         %[[PLACED:.*]] = dgc.shift_left %[[ONES]], %{{.*}}
+// CHECK:         %[[JOINED:.*]] = dgc.reduce or %[[PLACED]] dims [1]
+// CHECK:         dgc.bitcast_convert %[[JOINED]] to i16
+func.func @truths(%x: tensor<3xi16>) -> tensor<3xi16> {
+  %0 = stablehlo.bitcast_convert %x : (tensor<3xi16>) -> tensor<3x16xi1>
+  %1 = stablehlo.bitcast_convert %0 : (tensor<3x16xi1>) -> tensor<3xi16>
+  return %1 : tensor<3xi16>
+}
