@@ -175,7 +175,7 @@ Explanation explainUnknownOp(const ErrorPlace &at) {
     return clause;
   if (name.starts_with("stablehlo.") || name.starts_with("chlo."))
     return at.say("dgc has no equivalent for '" + name +
-                  (name.contains("dynamic_")
+                  (name.contains("set_dimension_size")
                        ? "': all shapes have to be known when a program is compiled; export it for "
                          "arguments of fixed sizes"
                        : "'; docs/import.md lists what is supported"));

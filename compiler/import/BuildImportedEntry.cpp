@@ -30,6 +30,7 @@ private:
   void nameRoles();
   DictionaryAttr attributesOfArgument(unsigned argument);
   DictionaryAttr attributesOfResult(unsigned result);
+  void addKeys();
   void completeModule();
   Attribute shardingOf(int64_t argument, int64_t result);
 
@@ -133,6 +134,35 @@ DictionaryAttr EntryBuilder::attributesOfResult(unsigned result) {
   return builder.getDictionaryAttr(attributes);
 }
 
+/// What draws random numbers takes the step and the seed of the run, further arguments, and has a number of its own, behind
+/// those of the states.
+void EntryBuilder::addKeys() {
+  SmallVector<ModeOpInterface> draws;
+  function.walk([&](ModeOpInterface op) {
+    if (op.drawsRandomNumbers())
+      draws.push_back(op);
+  });
+  if (draws.empty())
+    return;
+  const unsigned first = function.getNumArguments();
+  auto scalar = RankedTensorType::get({}, builder.getI64Type());
+  SmallVector<Value> keys;
+  for (StringRef role : {"step", "seed"}) {
+    std::string name = role.str();
+    while (llvm::is_contained(signature.argumentNames, name))
+      name += "_";
+    auto attributes = builder.getDictionaryAttr({attribute(kInputAttr, name), attribute(kRoleAttr, role)});
+    const unsigned number = function.getNumArguments();
+    if (failed(function.insertArgument(number, scalar, attributes, function.getLoc())))
+      llvm_unreachable("a function takes arguments");
+    keys.push_back(function.getArgument(number));
+  }
+  for (auto [i, draw] : llvm::enumerate(draws)) {
+    draw.setMode(/*training=*/true, /*seed=*/keys[1], /*step=*/keys[0], static_cast<int64_t>(first + i));
+    draw->removeAttr(kDrawAttr);
+  }
+}
+
 void EntryBuilder::completeModule() {
   auto module = function->getParentOfType<ModuleOp>();
   if (signature.batch)
@@ -157,6 +187,7 @@ void EntryBuilder::run() {
   nameRoles();
   function.setAllArgAttrs(arguments);
   function.setAllResultAttrs(results);
+  addKeys();
   function.setPublic();
   function->removeAttr(function.getSymVisibilityAttrName());
   completeModule();

@@ -105,9 +105,9 @@ static Binary binaryOf(Operation *op) {
 /// Ops that do the same with both parts.
 static bool isSameForParts(Operation *op) {
   return isa<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::NegateOp, stablehlo::ReshapeOp, stablehlo::TransposeOp,
-             stablehlo::BroadcastInDimOp, stablehlo::SliceOp, stablehlo::ConcatenateOp, stablehlo::ReverseOp,
-             stablehlo::PadOp, stablehlo::GatherOp, stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp,
-             stablehlo::SelectOp, stablehlo::UnaryEinsumOp>(op);
+             stablehlo::BroadcastInDimOp, stablehlo::BroadcastOp, stablehlo::SliceOp, stablehlo::ConcatenateOp,
+             stablehlo::ReverseOp, stablehlo::PadOp, stablehlo::GatherOp, stablehlo::DynamicSliceOp,
+             stablehlo::DynamicUpdateSliceOp, stablehlo::SelectOp, stablehlo::UnaryEinsumOp>(op);
 }
 
 std::optional<Complex> Splitter::splitConstant(stablehlo::ConstantOp constant) {

@@ -2,6 +2,7 @@
 
 #include "compiler/import/Readers.h"
 #include "compiler/import/TrainingModel.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -66,8 +67,8 @@ private:
     };
     untypeAll(block.getBody().getArguments());
     block.getBody().walk([&](Operation *op) {
-      if (auto iota = dyn_cast<IotaOp>(op))
-        iota.setDeclaredTypeAttr(TypeAttr::get(iota.getType()));
+      llvm::TypeSwitch<Operation *>(op).Case<IotaOp, RandomNormalOp, RandomUniformOp>(
+          [](auto declaring) { declaring.setDeclaredTypeAttr(TypeAttr::get(declaring.getType())); });
       untypeAll(op->getResults());
       for (Region &region : op->getRegions())
         untypeAll(region.getArguments());

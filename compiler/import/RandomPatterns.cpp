@@ -1,9 +1,11 @@
-// From the random bits of StableHLO to dgc: Threefry and Philox, written out, with the order of bits and the states that
+// From the random numbers of StableHLO to dgc. Bits are those of Threefry and Philox, written out, with the order of bits and the states that
 // XLA gives on CPUs and GPUs.
 //
 // Counters are computed from the indices of an element, so that devices compute the bits of their part of a tensor alone.
 
 #include "compiler/import/Indexing.h"
+#include "dialects/dgc/AttributeNames.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <array>
 
 using namespace mlir;
@@ -187,17 +189,53 @@ struct RngBitGenerator final : Lowering<stablehlo::RngBitGeneratorOp> {
   }
 };
 
-/// Its numbers depend on nothing that the program says, and two runs of a program of dgc are the same.
-struct RngRefusal final : Lowering<stablehlo::RngOp> {
+/// Numbers of the seed of the run and of the step, as a model draws them: StableHLO leaves open which they are.
+struct RngLowering final : Lowering<stablehlo::RngOp> {
   using Lowering::Lowering;
 
-  LogicalResult lower(stablehlo::RngOp, TensorBuilder &, SmallVectorImpl<Value> &, std::string &reason) const override {
-    return refuse(reason, "random numbers of no seed; rng_bit_generator has a state, as jax.random has keys");
+  LogicalResult lower(stablehlo::RngOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
+                      std::string &reason) const override {
+    auto function = dyn_cast<func::FuncOp>(op->getParentOp());
+    auto type = tensorOf(op.getResult());
+    Type element = type.getElementType();
+    auto integer = dyn_cast<IntegerType>(element);
+    if (!function)
+      return refuse(reason, "random numbers in a region, of which each run would need a step of its own");
+    if (integer && (integer.getWidth() == 1 || integer.getWidth() > 32))
+      return refuse(reason, "random integers but of 8, 16 or 32 bits");
+    const bool isNormal = op.getRngDistribution() == stablehlo::RngDistribution::NORMAL;
+    Type compute = integer || element.isF64() ? b.builder.getF64Type() : Type(b.builder.getF32Type());
+    Value drawn = draw(b, function, type.clone(compute), isNormal);
+    auto everywhere = [&](Value scalar) { return b.broadcast(scalar, type.getShape(), {}); };
+    Value first = b.convert(op.getA(), compute), second = b.convert(op.getB(), compute);
+    Value scale = everywhere(isNormal ? second : b.subtract(second, first));
+    Value scaled = b.multiply(drawn, scale);
+    if (integer) // below the second number, though a product is rounded
+      scaled = b.minimum(b.floor(scaled), b.subtract(scale, b.splat(1, scale)));
+    results.push_back(b.convert(b.add(everywhere(first), scaled), element));
+    return success();
+  }
+
+private:
+  /// Between 0 and 1, or of the standard normal distribution.
+  static Value draw(TensorBuilder &b, func::FuncOp function, RankedTensorType type, bool isNormal) {
+    int64_t before = 0;
+    function.walk([&](Operation *op) { before += op->hasAttr(kDrawAttr) ? 1 : 0; });
+    OperationState state(b.location,
+                         isNormal ? RandomNormalOp::getOperationName() : RandomUniformOp::getOperationName());
+    state.addTypes(type);
+    Operation *op = b.builder.create(state);
+    if (isNormal)
+      cast<RandomNormalOp>(op).setAlways(true);
+    else
+      cast<RandomUniformOp>(op).setAlways(true);
+    op->setAttr(kDrawAttr, b.builder.getI64IntegerAttr(before));
+    return op->getResult(0);
   }
 };
 
 } // namespace
 
 void dgc::import::addRandomPatterns(RewritePatternSet &patterns) {
-  patterns.add<RngBitGenerator, RngRefusal>(patterns.getContext());
+  patterns.add<RngBitGenerator, RngLowering>(patterns.getContext());
 }

@@ -39,6 +39,17 @@ struct IotaLowering : Lowering<stablehlo::IotaOp> {
   }
 };
 
+struct BroadcastFirstLowering : Lowering<stablehlo::BroadcastOp> {
+  using Lowering::Lowering;
+  LogicalResult lower(stablehlo::BroadcastOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
+                      std::string &) const override {
+    const auto added = static_cast<int64_t>(op.getBroadcastSizes().size());
+    auto dims = llvm::to_vector(llvm::seq(added, tensorOf(op.getResult()).getRank()));
+    results.push_back(b.broadcast(op.getOperand(), tensorOf(op.getResult()).getShape(), dims));
+    return success();
+  }
+};
+
 struct BroadcastLowering : Lowering<stablehlo::BroadcastInDimOp> {
   using Lowering::Lowering;
   LogicalResult lower(stablehlo::BroadcastInDimOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
@@ -127,6 +138,8 @@ struct GetDimensionSizeLowering : Lowering<stablehlo::GetDimensionSizeOp> {
 } // namespace
 
 void dgc::import::addShapePatterns(RewritePatternSet &patterns) {
-  patterns.add<BroadcastLowering, ConcatenateLowering, ConstantLowering, GetDimensionSizeLowering, IotaLowering,
-               PadLowering, ReshapeLowering, ReverseLowering, SliceLowering, TransposeLowering>(patterns.getContext());
+  patterns
+      .add<BroadcastFirstLowering, BroadcastLowering, ConcatenateLowering, ConstantLowering, GetDimensionSizeLowering,
+           IotaLowering, PadLowering, ReshapeLowering, ReverseLowering, SliceLowering, TransposeLowering>(
+          patterns.getContext());
 }

@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "mlir/Rewrite/PatternApplicator.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_STABLEHLOTODGCPASS
@@ -118,6 +119,15 @@ static std::string refusalOfTypes(Operation *op) {
   return "";
 }
 
+/// Why an op that is not known is refused, where its name says it.
+static std::string refusalOfName(Operation *op) {
+  return StringSwitch<std::string>(op->getName().getStringRef())
+      .Case("stablehlo.set_dimension_size", "sizes that are only known when the program runs")
+      .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.recv", "stablehlo.send"},
+             "an exchange with the host or another program")
+      .Default("");
+}
+
 static bool isImported(Operation *op) {
   return isa_and_nonnull<stablehlo::StableHLODialect, chlo::ChloDialect>(op->getDialect());
 }
@@ -187,7 +197,9 @@ bool StableHLOToDGC::convert(Block &block, Conversion &conversion) {
       next = before ? before->getNextNode() : &block.front();
       continue;
     }
-    reason = isa_and_nonnull<func::FuncDialect>(op->getDialect()) ? "" : refusalOfTypes(op);
+    reason = isa_and_nonnull<func::FuncDialect>(op->getDialect()) ? "" : refusalOfName(op);
+    if (reason.empty() && !isa_and_nonnull<func::FuncDialect>(op->getDialect()))
+      reason = refusalOfTypes(op);
     bool isConverted = !isImported(op);
     if (!isConverted && reason.empty()) {
       rewriter.setInsertionPoint(op);

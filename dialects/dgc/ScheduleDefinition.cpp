@@ -5,6 +5,7 @@
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/DefinitionWriter.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace dgc;

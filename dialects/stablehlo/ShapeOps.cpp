@@ -50,6 +50,12 @@ LogicalResult BitcastConvertOp::verify() {
   return checkShape(*this, getResult(), shape);
 }
 
+LogicalResult BroadcastOp::verify() {
+  SmallVector<int64_t> shape(getBroadcastSizes());
+  llvm::append_range(shape, tensorOf(getOperand()).getShape());
+  return checkShape(*this, getResult(), shape);
+}
+
 LogicalResult BroadcastInDimOp::verify() {
   auto from = tensorOf(getOperand()), to = tensorOf(getResult());
   if (failed(checkPerDim(*this, "broadcast_dimensions", getBroadcastDimensions(), from.getRank())) ||

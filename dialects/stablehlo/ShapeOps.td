@@ -26,6 +26,14 @@ def StableHLO_BitcastConvertOp : StableHLO_PureOp<"bitcast_convert"> {
   let hasVerifier = 1;
 }
 
+def StableHLO_BroadcastOp : StableHLO_PureOp<"broadcast", [SameOperandsAndResultElementType]> {
+  let description = "The sizes come before those of the operand.";
+  let arguments = (ins StableHLO_Tensor:$operand, DenseI64ArrayAttr:$broadcast_sizes);
+  let results = (outs StableHLO_Tensor:$result);
+  let assemblyFormat = "$operand `,` `sizes` `=` $broadcast_sizes attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def StableHLO_BroadcastInDimOp : StableHLO_PureOp<"broadcast_in_dim", [SameOperandsAndResultElementType]> {
   let arguments = (ins StableHLO_Tensor:$operand, DenseI64ArrayAttr:$broadcast_dimensions);
   let results = (outs StableHLO_Tensor:$result);

@@ -148,8 +148,10 @@ void EntryPoint::createFunction(StringRef name) {
 
 /// Tells a copied op what depends on the entry point: whether it trains, and the keys of random numbers.
 void EntryPoint::setMode(Operation *original, Operation *copy, Value seed, Value step) {
-  if (auto moded = dyn_cast<ModeOpInterface>(copy))
+  if (auto moded = dyn_cast<ModeOpInterface>(copy)) {
     moded.setMode(training, seed, step, model.rngIds.lookup(original));
+    copy->removeAttr(kDrawAttr);
+  }
   if (model.rngStrides.contains(original))
     setModes(cast<ScanOp>(original), cast<ScanOp>(copy), seed, step);
 }

@@ -73,3 +73,21 @@ func.func @main(%a: tensor<3xf32> {tf.aliasing_output = 3 : i32}) -> tensor<3xf3
 func.func @main(%a: tensor<3xf32> {dgc.batch_dim = 1 : i64}) -> tensor<3xf32> {
   return %a : tensor<3xf32>
 }
+
+// -----
+
+// What draws random numbers has the keys of the run, behind the arguments, and a number of its own.
+// CHECK: func.func @drawing(
+// CHECK-SAME: %{{[^:]*}}: tensor<8xf32> {dgc.argument = 0 : i64, dgc.batch_dim = 0 : i64, dgc.input = "step", dgc.role = "data"},
+// CHECK-SAME: %[[STEP:[^:]*]]: tensor<i64> {dgc.input = "step_", dgc.role = "step"},
+// CHECK-SAME: %[[SEED:[^:]*]]: tensor<i64> {dgc.input = "seed", dgc.role = "seed"})
+// CHECK: dgc.random_uniform always keyed %[[SEED]], %[[STEP]] rng 1 : tensor<8xf32>
+// CHECK: dgc.random_uniform always keyed %[[SEED]], %[[STEP]] rng 2 : tensor<8xf32>
+module {
+  func.func @drawing(%x: tensor<8xf32> loc("step")) -> tensor<8xf32> {
+    %0 = dgc.random_uniform always {dgc.draw = 0 : i64} : tensor<8xf32>
+    %1 = dgc.random_uniform always {dgc.draw = 1 : i64} : tensor<8xf32>
+    %2 = dgc.add %0, %1 : tensor<8xf32>
+    return %2 : tensor<8xf32>
+  }
+}

@@ -2,9 +2,9 @@
 
 // What is not known before the program runs, and what does not fit, is refused by its name.
 
-// expected-error @+1 {{dgc has no equivalent for 6 ops of this program}}
+// expected-error @+1 {{dgc has no equivalent for 8 ops of this program}}
 module {
-  func.func @main(%x: tensor<4x4xf32>, %s: tensor<f32>, %n: tensor<2xi32>, %i: tensor<3xi32>, %k: tensor<2xindex>, %u: tensor<?xf32>) -> tensor<4x4xf32> {
+  func.func @main(%x: tensor<4x4xf32>, %s: tensor<f32>, %n: tensor<2xi32>, %i: tensor<3xi32>, %k: tensor<2xindex>, %u: tensor<?xf32>, %m: tensor<i32>, %token: !stablehlo.token) -> tensor<4x4xf32> {
     %one = stablehlo.constant dense<1> : tensor<2xi32>
     // expected-note @+1 {{1 x 'stablehlo.dynamic_pad': edge_padding_high that is no constant}}
     %0 = stablehlo.dynamic_pad %x, %s, %one, %n, %one : (tensor<4x4xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<9x9xf32>
@@ -17,6 +17,10 @@ module {
     // expected-note @+1 {{2 x 'stablehlo.dynamic_reshape': shapes that are not known; the first is here}}
     %4 = stablehlo.dynamic_reshape %u, %n : (tensor<?xf32>, tensor<2xi32>) -> tensor<4x4xf32>
     %5 = stablehlo.dynamic_reshape %x, %n : (tensor<4x4xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+    // expected-note @+1 {{1 x 'stablehlo.set_dimension_size': sizes that are only known when the program runs}}
+    %6 = "stablehlo.set_dimension_size"(%x, %m) <{dimension = 0 : i64}> : (tensor<4x4xf32>, tensor<i32>) -> tensor<4x4xf32>
+    // expected-note @+1 {{1 x 'stablehlo.recv': an exchange with the host or another program}}
+    %7:2 = "stablehlo.recv"(%token) : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
     return %4 : tensor<4x4xf32>
   }
 }
@@ -45,16 +49,17 @@ module {
 
 // -----
 
-// Tuples that come from outside or go there, and random numbers of no seed.
+// Tuples that come from outside or go there, and what else is not there.
 
 // expected-error @+1 {{dgc has no equivalent for 4 ops of this program}}
 module {
-  func.func @main(%x: tensor<4xf32>, %s: tensor<f32>, %t: tuple<tensor<4xf32>>, %p: tensor<2xi1>) -> tuple<tensor<4xf32>> {
+  func.func @main(%x: tensor<4xf32>, %s: tensor<f32>, %b: tensor<i64>, %t: tuple<tensor<4xf32>>, %p: tensor<2xi1>) -> tuple<tensor<4xf32>> {
     // expected-note @+1 {{1 x 'stablehlo.get_tuple_element': values of the type tuple<tensor<4xf32>>}}
     %0 = stablehlo.get_tuple_element %t[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>
     %n = stablehlo.constant dense<4> : tensor<1xi64>
-    // expected-note @+1 {{1 x 'stablehlo.rng': random numbers of no seed; rng_bit_generator has a state, as jax.random has keys}}
     %1 = stablehlo.rng %s, %s, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>
+    // expected-note @+1 {{1 x 'stablehlo.rng': random integers but of 8, 16 or 32 bits}}
+    %r = stablehlo.rng %b, %b, %n, distribution = UNIFORM : (tensor<i64>, tensor<i64>, tensor<1xi64>) -> tensor<4xi64>
     // expected-note @+1 {{1 x 'stablehlo.einsum': a product of booleans}}
     %2 = stablehlo.einsum %p, %p, config = "a,a->" : (tensor<2xi1>, tensor<2xi1>) -> tensor<i1>
     // expected-note @+1 {{1 x 'stablehlo.tuple': values of the type tuple<tensor<4xf32>>}}

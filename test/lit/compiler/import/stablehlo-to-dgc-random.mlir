@@ -41,6 +41,27 @@ func.func @wide(%state: tensor<3xui64>) -> (tensor<3xui64>, tensor<3x5xui64>) {
   return %next, %bits : tensor<3xui64>, tensor<3x5xui64>
 }
 
+// What has no state is drawn as a model draws: two such ops are two draws.
+
+// CHECK-LABEL: func.func @drawn
+// CHECK-SAME:    (%[[A:.*]]: tensor<f32>, %[[B:.*]]: tensor<f32>, %[[I:.*]]: tensor<i32>, %[[J:.*]]: tensor<i32>)
+// CHECK:         %[[U:.*]] = dgc.random_uniform always {dgc.draw = 0 : i64} : tensor<4x3xf32>
+// CHECK:         %[[RANGE:.*]] = dgc.subtract %[[B]], %[[A]]
+// CHECK:         %[[SPREAD:.*]] = dgc.broadcast_in_dim %[[RANGE]] dims [] to [4, 3]
+// CHECK:         dgc.multiply %[[U]], %[[SPREAD]]
+// CHECK:         dgc.random_normal always {dgc.draw = 1 : i64} : tensor<4x3xf32>
+// CHECK:         dgc.random_uniform always {dgc.draw = 2 : i64} : tensor<4x3xf64>
+// CHECK:         dgc.floor
+// CHECK:         dgc.minimum
+// CHECK:         dgc.convert %{{.*}} to i32
+func.func @drawn(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> (tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xi32>) {
+  %n = stablehlo.constant dense<[4, 3]> : tensor<2xi64>
+  %0 = stablehlo.rng %a, %b, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<4x3xf32>
+  %1 = stablehlo.rng %a, %b, %n, distribution = NORMAL : (tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<4x3xf32>
+  %2 = stablehlo.rng %i, %j, %n, distribution = UNIFORM : (tensor<i32>, tensor<i32>, tensor<2xi64>) -> tensor<4x3xi32>
+  return %0, %1, %2 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xi32>
+}
+
 // -----
 
 // expected-error @+1 {{dgc has no equivalent for 3 ops of this program}}

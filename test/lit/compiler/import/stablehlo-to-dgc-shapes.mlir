@@ -29,3 +29,11 @@ func.func @made() -> (tensor<4xi32>, tensor<2xf32>, tensor<2x4xi32>) {
   %3 = stablehlo.concatenate %2, %2, dim = 0 : (tensor<1x4xi32>, tensor<1x4xi32>) -> tensor<2x4xi32>
   return %0, %1, %3 : tensor<4xi32>, tensor<2xf32>, tensor<2x4xi32>
 }
+
+// CHECK-LABEL: func.func @before
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>)
+func.func @before(%x: tensor<4x8xf32>) -> tensor<2x3x4x8xf32> {
+  // CHECK: dgc.broadcast_in_dim %[[X]] dims [2, 3] to [2, 3, 4, 8]
+  %0 = stablehlo.broadcast %x, sizes = [2, 3] : (tensor<4x8xf32>) -> tensor<2x3x4x8xf32>
+  return %0 : tensor<2x3x4x8xf32>
+}

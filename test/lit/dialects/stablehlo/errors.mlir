@@ -8,6 +8,14 @@ func.func @broadcast(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @broadcast_sizes(%x: tensor<4xf32>) {
+  // expected-error @+1 {{has a result of the shape [4, 2], but its operands make [2, 4]}}
+  %0 = stablehlo.broadcast %x, sizes = [2] : (tensor<4xf32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
 func.func @broadcast_dims(%x: tensor<4xf32>) {
   // expected-error @+1 {{has the dimension 2 in broadcast_dimensions, but the rank is 2}}
   %0 = stablehlo.broadcast_in_dim %x, dims = [2] : (tensor<4xf32>) -> tensor<4x4xf32>

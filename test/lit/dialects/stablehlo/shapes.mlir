@@ -9,6 +9,8 @@ func.func @shapes(%x: tensor<4x8xf32>, %s: tensor<f32>, %i: tensor<i32>, %u: ten
   %1 = stablehlo.iota dim = 1 : tensor<4x8xi32>
   // CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
   %2 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+  // CHECK: stablehlo.broadcast %{{.*}}, sizes = [2, 3] : (tensor<4x8xf32>) -> tensor<2x3x4x8xf32>
+  %broadcast = stablehlo.broadcast %x, sizes = [2, 3] : (tensor<4x8xf32>) -> tensor<2x3x4x8xf32>
   // CHECK: stablehlo.transpose %{{.*}}, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
   %3 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
   // CHECK: stablehlo.reshape %{{.*}} : (tensor<4x8xf32>) -> tensor<32xf32>
