@@ -201,9 +201,9 @@ private:
     return success();
   }
 
-  /// From so many micro-batches on they are rounds of a loop. Fewer are written out: what is communicated then overlaps
-  /// with the last of them.
-  static constexpr int64_t kLoopFrom = 5;
+  /// From so many micro-batches on they are rounds of a loop. Where communication overlaps with the last of them, fewer are
+  /// written out.
+  int64_t loopFrom() const { return !plan.mesh.empty() && asked().overlap == Switch::On ? 5 : 2; }
 
   /// What is on the stages of a pipeline is known for each op; with servers all ops of micro-batches are on the workers.
   bool mayLoopOverMicrobatches() const {
@@ -211,6 +211,24 @@ private:
     const TargetTraits &traits = plan.workers->traits();
     return s.accumulate && traits.controlFlow && !s.pipeline && (s.servers() || !plan.mesh.has("stage")) &&
            asked().placement.rules.empty() && !plan.isMeshOfModel;
+  }
+
+  /// From how many micro-batches on they are rounds of a loop; 0: never. Those of a pipeline are where its schedule is in a
+  /// steady state for so long that rounds need not copy what they carry.
+  int64_t loopMicrobatchesFrom() const {
+    if (mayLoopOverMicrobatches())
+      return loopFrom();
+    const StrategyOptions &s = plan.strategies;
+    if (!s.pipeline || s.accumulate || !plan.workers->traits().controlFlow)
+      return 0;
+    std::string error;
+    const int64_t microbatches = asked().microbatches.value, positions = plan.mesh.sizeOf("stage");
+    // Which stages there are is known once ops are placed: positions have several only where the schedule is interleaved.
+    const int64_t chunks = *s.pipeline == PipelineScheduleKind::Interleaved ? 2 : 1;
+    std::optional<PipelineSchedule> schedule = schedulePipeline(*s.pipeline, positions, microbatches, chunks, error);
+    std::optional<PipelineTimes> times = schedule ? simulate(*schedule, {}) : std::nullopt;
+    std::optional<SteadyState> steady = times ? findSteadyState(*schedule, *times) : std::nullopt;
+    return steady && steady->unrolled(chunks > 1 ? 2 : static_cast<int>(positions)) ? microbatches : 0;
   }
 
   /// A loop of fewer layers is not worth what copies of their weights and activations cost.
@@ -288,7 +306,7 @@ private:
                        .stages = stages,
                        .recompute = strategies.recompute.value_or(NamePatterns()),
                        .unrollScans = traits.controlFlow ? traits.mostUnrolledOps : kMostUnrolledOps,
-                       .loopFrom = mayLoopOverMicrobatches() ? kLoopFrom : 0,
+                       .loopFrom = loopMicrobatchesFrom(),
                        .loopWorkers = std::max<int64_t>(plan.mesh.sizeOf("data"), 1)};
     if (fuses)
       phases.gradient.keep.insert(phases.gradient.keep.end(), {"dgc.fused_attention", "dgc.fused_attention_grad"});

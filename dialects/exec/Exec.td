@@ -340,7 +340,7 @@ def Exec_WaitOp : Exec_Op<"wait", [HasParent<"ProgramOp">]> {
   let assemblyFormat = "$order `for` $buffers attr-dict `:` type($buffers)";
 }
 
-def Exec_SendOp : Exec_Op<"send", [HasParent<"ProgramOp">]> {
+def Exec_SendOp : Exec_Op<"send", [Exec_InProgram]> {
   let summary = "send a buffer to the worker at the same place of another mesh";
   let description = "The buffer is in the shared arena. With `gathered` each worker sends a part to the one of the mesh.";
   let arguments = (ins I64Attr:$channel, FlatSymbolRefAttr:$peer, AnyStaticShapeMemRef:$buffer,
@@ -348,7 +348,7 @@ def Exec_SendOp : Exec_Op<"send", [HasParent<"ProgramOp">]> {
   let assemblyFormat = "(`gathered` $gathered^)? $buffer `to` $peer `channel` $channel (`origin` $origin^)? attr-dict `:` type($buffer)";
 }
 
-def Exec_ReceiveOp : Exec_Op<"receive", [HasParent<"ProgramOp">]> {
+def Exec_ReceiveOp : Exec_Op<"receive", [Exec_InProgram]> {
   let summary = "receive a buffer from the worker at the same place of another mesh";
   let description = "With `gathered` each worker of the mesh sends a part; they are stored in the order of the workers.";
   let arguments = (ins I64Attr:$channel, FlatSymbolRefAttr:$peer, AnyStaticShapeMemRef:$buffer,

@@ -30,6 +30,13 @@ static SmallVector<std::string> causesOf(ArrayAttr origins) {
   return llvm::map_to_vector(origins.getAsRange<StringAttr>(), [](StringAttr origin) { return origin.str(); });
 }
 
+/// The bytes of an op for each time, and how often it runs.
+static std::string bytesText(Operation *op, int64_t bytes) {
+  const LoopRuns runs = runsOf(op);
+  return (runs.isLowerBound ? "rounds x " : "") + (runs.times == 1 ? "" : std::to_string(runs.times) + " x ") +
+         std::to_string(bytes);
+}
+
 static std::optional<Row> rowOf(Operation *op) {
   Row row;
   row.op = op->getName().stripDialect().str();
@@ -39,15 +46,13 @@ static std::optional<Row> rowOf(Operation *op) {
     llvm::interleave(
         collective.getAxes().getAsRange<StringAttr>(), os,
         [&](StringAttr axis) { os << axis.getValue() << '=' << mesh.getAxisSize(axis); }, ",");
-    const LoopRuns runs = runsOf(op);
-    row.bytes = (runs.isLowerBound ? "rounds x " : "") + (runs.times == 1 ? "" : std::to_string(runs.times) + " x ") +
-                std::to_string(payloadOf(collective));
+    row.bytes = bytesText(op, payloadOf(collective));
     row.causes = causesOf(collective.getOriginsAttr());
     return row;
   }
   if (auto transfer = dyn_cast<TransferOpInterface>(op)) {
     row.where = (transfer.getSourceAttr().getValue() + "->" + transfer.getTargetAttr().getValue()).str();
-    row.bytes = std::to_string(bytesOf(Type(transfer.getTransferType())));
+    row.bytes = bytesText(op, bytesOf(Type(transfer.getTransferType())));
     row.causes = causesOf(transfer.getOriginsAttr());
     return row;
   }

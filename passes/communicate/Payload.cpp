@@ -15,14 +15,18 @@ int64_t payloadOf(CollectiveOpInterface op) {
 rt::Traffic trafficOf(func::FuncOp function) {
   rt::Traffic traffic;
   function.walk([&](Operation *op) {
-    if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-      const LoopRuns runs = runsOf(op);
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    auto transfer = dyn_cast<TransferOpInterface>(op);
+    if (!collective && !transfer)
+      return;
+    const LoopRuns runs = runsOf(op);
+    traffic.isLowerBound |= runs.isLowerBound;
+    if (collective)
       traffic.addCollective(payloadOf(collective), runs.times);
-      traffic.isLowerBound |= runs.isLowerBound;
-    } else if (auto transfer = dyn_cast<TransferOpInterface>(op)) {
-      transfer.isSend() ? traffic.addSend(bytesOf(Type(transfer.getTransferType())))
-                        : traffic.addReceive(bytesOf(Type(transfer.getTransferType())));
-    }
+    else if (transfer.isSend())
+      traffic.addSend(bytesOf(Type(transfer.getTransferType())), runs.times);
+    else
+      traffic.addReceive(bytesOf(Type(transfer.getTransferType())), runs.times);
   });
   return traffic;
 }

@@ -1,5 +1,7 @@
 // dgc-verify-communicate: proves that communication comes to an end.
 
+#include "dialects/dgc/AttributeNames.h"
+#include "dialects/dgc/DGC.h"
 #include "passes/communicate/Passes.h"
 #include "passes/communicate/Uniformity.h"
 #include "runtime/artifact/CommunicationOrder.h"
@@ -21,33 +23,88 @@ using rt::CommunicationPlan;
 
 namespace {
 /// Writes down what each device does in functions that run at the same time.
+///
+/// What is in a loop is there once. That proves it for all rounds: where a loop has transfers, all devices that have such
+/// loops are taken to wait for each other where it begins and where it ends, so one round is followed by the same one of
+/// all; and what is sent in a loop is received in one.
 class PlanBuilder {
 public:
+  explicit PlanBuilder(ArrayRef<func::FuncOp> functions) {
+    for (func::FuncOp function : functions) {
+      bool hasLoops = false;
+      function.walk([&](WhileOp loop) { hasLoops |= hasTransfers(loop); });
+      auto name = function->getAttrOfType<FlatSymbolRefAttr>(kMeshAttr);
+      if (!hasLoops || !name)
+        continue;
+      MeshAttr mesh = lookupMesh(function, name);
+      for (int64_t device = 0; device < mesh.getNumDevices(); ++device)
+        inLoops.push_back(mesh.getFirst() + device);
+    }
+    if (!inLoops.empty())
+      plan.groups.push_back(inLoops);
+  }
+
   LogicalResult add(func::FuncOp function) {
     int64_t next = 0;
-    WalkResult result = function.walk([&](Operation *op) -> WalkResult {
-      if (auto done = dyn_cast<DoneOp>(op))
-        addCollective(done.getInputs()[0].getDefiningOp<CollectiveOpInterface>(), "the end of ");
-      if (!isa<CollectiveOpInterface, TransferOpInterface>(op))
-        return WalkResult::advance();
-      auto order = op->getAttrOfType<IntegerAttr>(kOrderAttr);
-      if (!order || order.getInt() != next)
-        return op->emitOpError() << "is number " << next << " in the order of communication, and says "
-                                 << (order ? std::to_string(order.getInt()) : std::string("nothing of it"))
-                                 << "; dgc-order-collectives numbers all of them";
-      ++next;
-      if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-        addCollective(collective, "");
-      else
-        addTransfer(cast<TransferOpInterface>(op));
-      return WalkResult::advance();
-    });
-    return failure(result.wasInterrupted());
+    return add(function.getBody().front(), next);
   }
 
   const CommunicationPlan &getPlan() const { return plan; }
 
 private:
+  static bool hasTransfers(Operation *op) {
+    return op
+        ->walk([](Operation *inside) {
+          return isa<TransferOpInterface>(inside) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  LogicalResult add(Block &block, int64_t &next) {
+    for (Operation &op : block) {
+      if (auto done = dyn_cast<DoneOp>(op))
+        addCollective(done.getInputs()[0].getDefiningOp<CollectiveOpInterface>(), "the end of ");
+      const bool isJoint = op.getNumRegions() > 0 && hasTransfers(&op);
+      if (isJoint && !op.hasAttr(kCountedAttr))
+        return op.emitOpError(
+            "sends or receives in it, and other devices may do another number of rounds: only a loop that "
+            "is counted (dgc.counted) may have transfers");
+      depth += isJoint;
+      if (isJoint)
+        addLoop(cast<WhileOp>(op), "the beginning of ");
+      for (Region &region : op.getRegions())
+        for (Block &inside : region)
+          if (failed(add(inside, next)))
+            return failure();
+      if (isJoint)
+        addLoop(cast<WhileOp>(op), "the end of ");
+      depth -= isJoint;
+      if (!isa<CollectiveOpInterface, TransferOpInterface>(op))
+        continue;
+      auto order = op.getAttrOfType<IntegerAttr>(kOrderAttr);
+      if (!order || order.getInt() != next)
+        return op.emitOpError() << "is number " << next << " in the order of communication, and says "
+                                << (order ? std::to_string(order.getInt()) : std::string("nothing of it"))
+                                << "; dgc-order-collectives numbers all of them";
+      ++next;
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+        addCollective(collective, "");
+      else
+        addTransfer(cast<TransferOpInterface>(op));
+    }
+    return success();
+  }
+
+  /// All devices with such loops come to it together.
+  void addLoop(WhileOp loop, StringRef which) {
+    std::string text = (which + "a loop of " + Twine(loop.getRounds().value_or(0)) + " rounds").str();
+    const uint32_t signature = intern(text, signatureNumbers, plan.signatures), location = locationOf(loop);
+    MeshAttr mesh =
+        lookupMesh(loop, loop->getParentOfType<func::FuncOp>()->getAttrOfType<FlatSymbolRefAttr>(kMeshAttr));
+    for (int64_t device = 0; device < mesh.getNumDevices(); ++device)
+      worker(mesh.getFirst() + device).push_back({Communication::Kind::Collective, 0, signature, 0, 0, location});
+  }
+
   /// The number of a text in a table; appends it when it is new.
   static uint32_t intern(const std::string &text, llvm::StringMap<uint32_t> &numbers, std::vector<std::string> &table) {
     auto [it, isNew] = numbers.try_emplace(text, table.size());
@@ -141,7 +198,8 @@ private:
     bool sends = op.isSend();
     uint32_t location = locationOf(op), channel = op.getChannel();
     uint32_t sources = source.getNumDevices(), targets = target.getNumDevices();
-    uint32_t signature = signatureOf("transfer", Type(typeOfPart(op, sources)));
+    uint32_t signature = signatureOf(depth ? "transfer in " + std::to_string(depth) + " loops" : "transfer",
+                                     Type(typeOfPart(op, sources)));
     auto kind = sends ? Communication::Kind::Send : Communication::Kind::Receive;
     for (uint32_t position = 0; position < sources; ++position)
       for (uint32_t other : rt::targetsOf(position, sources, targets, op.getGathered())) {
@@ -152,6 +210,8 @@ private:
   }
 
   CommunicationPlan plan;
+  int depth = 0;                 // of loops with transfers
+  std::vector<uint32_t> inLoops; // the devices that have loops with transfers: group 0, if there are any
   llvm::StringMap<uint32_t> signatureNumbers, locationNumbers;
   DenseMap<std::pair<Attribute, Attribute>, SmallVector<uint32_t>> groups;
 };
@@ -166,7 +226,7 @@ static LogicalResult verifyCommunication(ModuleOp module) {
     steps[step ? step.getValue() : function.getSymName()].push_back(function);
   }
   for (auto &[name, functions] : steps) {
-    PlanBuilder builder;
+    PlanBuilder builder(functions);
     for (func::FuncOp function : functions)
       if (failed(verifyUniform(function)) || failed(builder.add(function)))
         return failure();

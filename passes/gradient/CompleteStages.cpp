@@ -23,7 +23,8 @@ namespace {
 class Completion {
 public:
   Completion(func::FuncOp function, Owners &owners)
-      : function(function), owners(owners), uniform(function), body(function.getBody().front()) {}
+      : function(function), owners(owners), uniform(function), body(function.getBody().front()),
+        ops(opsOnStages(function)) {}
 
   void run() {
     ownRead();
@@ -37,7 +38,7 @@ public:
 
 private:
   bool isOpen(Operation *op) const {
-    return !stageOf(op) && !uniform.contains(op) && !op->hasTrait<OpTrait::IsTerminator>();
+    return !stageOf(op) && !uniform.contains(op) && !op->hasTrait<OpTrait::IsTerminator>() && !isAcrossStages(op);
   }
 
   static int64_t elementsOf(TypeRange types) {
@@ -76,12 +77,12 @@ private:
     SmallVector<Value> work{value};
     llvm::DenseSet<Operation *> seen;
     while (!work.empty())
-      for (Operation *user : work.pop_back_val().getUsers()) {
+      forEachUser(work.pop_back_val(), [&](Operation *user) {
         if (std::optional<int64_t> stage = stageOf(user))
           lowest = std::min(lowest.value_or(*stage), *stage);
         else if (seen.insert(user).second)
           llvm::append_range(work, user->getResults());
-      }
+      });
     return lowest;
   }
 
@@ -147,6 +148,8 @@ private:
   }
 
   std::optional<int64_t> stageOfValue(Value value) const {
+    if (SmallVector<Value, 2> sources = sourcesOf(value); !sources.empty())
+      return stageOfLoopValue(value);
     if (Operation *op = value.getDefiningOp())
       return stageOf(op);
     unsigned index = cast<BlockArgument>(value).getArgNumber();
@@ -154,8 +157,24 @@ private:
     return owner == owners.end() ? std::nullopt : std::optional(owner->second);
   }
 
+  /// What a loop hands on is where its last round computes it; else where it comes from.
+  std::optional<int64_t> stageOfLoopValue(Value value) const {
+    llvm::DenseSet<Value> seen;
+    while (seen.insert(value).second) {
+      SmallVector<Value, 2> sources = sourcesOf(value);
+      if (sources.empty())
+        return stageOfValue(value);
+      Value next = sources.back();
+      if (Operation *op = next.getDefiningOp(); op && !isAcrossStages(op) && !stageOf(op) && sources.size() > 1)
+        next = sources.front();
+      value = next;
+    }
+    return std::nullopt;
+  }
+
   void followOperands() {
-    for (Operation &op : body) {
+    for (Operation *each : ops) {
+      Operation &op = *each;
       if (!isOpen(&op) || expands(&op))
         continue;
       std::optional<int64_t> stage;
@@ -168,13 +187,16 @@ private:
   }
 
   void followUsers() {
-    for (Operation &op : llvm::reverse(body)) {
+    for (Operation *each : llvm::reverse(ops)) {
+      Operation &op = *each;
       if (!isOpen(&op))
         continue;
       llvm::SetVector<int64_t> stages;
-      for (Operation *user : op.getUsers())
-        if (std::optional<int64_t> stage = stageOf(user))
-          stages.insert(*stage);
+      for (Value result : op.getResults())
+        forEachUser(result, [&](Operation *user) {
+          if (std::optional<int64_t> stage = stageOf(user))
+            stages.insert(*stage);
+        });
       int64_t lowest = stages.empty() ? 0 : *llvm::min_element(stages);
       setStage(&op, lowest);
       if (expands(&op) && !isGather(&op))
@@ -196,9 +218,9 @@ private:
   /// Writes the stages of arguments and results, and takes them from what is computed on all workers.
   void finish() {
     Builder builder(function.getContext());
-    for (Operation &op : body)
-      if (uniform.contains(&op))
-        op.removeDiscardableAttr(kStageAttr);
+    for (Operation *op : ops)
+      if (uniform.contains(op))
+        op->removeDiscardableAttr(kStageAttr);
     for (BlockArgument argument : function.getArguments())
       if (FlatSymbolRefAttr state = argumentState(function, argument.getArgNumber()))
         function.setArgAttr(argument.getArgNumber(), kStageAttr,
@@ -218,6 +240,7 @@ private:
   Owners &owners;
   UniformValues uniform;
   Block &body;
+  SmallVector<Operation *> ops; // those in loops as well
 };
 
 struct CompleteStages : dgc::impl::CompleteStagesPassBase<CompleteStages> {

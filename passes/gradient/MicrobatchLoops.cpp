@@ -8,6 +8,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -20,18 +21,18 @@ public:
   LoopWriter(func::FuncOp function, const MicrobatchAnalysis &analysis, int64_t count)
       : MicrobatchWriter(function, analysis, count), outside(block.getTerminator()) {}
 
-  /// True where each micro-batch has the same to do on one stage, and only examples and sums leave it.
+  /// True where each micro-batch has the same to do, and only examples and sums leave it. Where that is on several stages,
+  /// they take what a micro-batch gives to the next one in the order of the stages, and there is one loop.
   bool isPossible() {
-    bool isAny = false;
+    llvm::SmallSetVector<Attribute, 4> stages; // null: of an op without one
+    int64_t firstLevel = 0;
     for (Operation &op : block.without_terminator()) {
       const MicrobatchExecution &execution = analysis.getExecution(&op);
       if (!execution.perMicrobatch)
         continue;
-      const Attribute own = op.getDiscardableAttr(dist::kStageAttr);
-      if (isAny && own != stage)
-        return false;
-      isAny = true;
-      stage = own;
+      areLevels |= !stages.empty() && execution.level != firstLevel;
+      stages.insert(op.getDiscardableAttr(dist::kStageAttr));
+      firstLevel = execution.level;
       for (auto [operand, dim] : llvm::zip_equal(op.getOperands(), execution.operandDims))
         if (dim == MicrobatchExecution::kPartial && levelOf(operand) != execution.level)
           return false;
@@ -42,7 +43,10 @@ public:
           return false;
       }
     }
-    return isAny;
+    if (stages.size() == 1)
+      stage = stages.front();
+    isAcrossStages = llvm::count_if(stages, [](Attribute each) { return each != nullptr; }) > 1;
+    return stages.size() == 1 || (isAcrossStages && !areLevels && goesForward());
   }
 
   void run() {
@@ -59,9 +63,30 @@ public:
   }
 
   SmallVector<ScanOp> loops;
-  Attribute stage; // of all that micro-batches compute; null: there are no stages
+  Attribute stage; // of all that micro-batches compute; null: there are no stages, or several
 
 private:
+  /// True where no op of the forward pass needs a value of a later stage.
+  bool goesForward() {
+    llvm::DenseSet<Operation *> forward;
+    SmallVector<Value> work;
+    for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
+      if (!function.getResultAttr(i, kStateAttr))
+        work.push_back(value);
+    while (!work.empty())
+      if (Operation *op = work.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+    auto stageOf = [](Operation *op) { return op->getAttrOfType<IntegerAttr>(dist::kStageAttr); };
+    return llvm::none_of(forward, [&](Operation *op) {
+      IntegerAttr own = stageOf(op);
+      return own && analysis.getExecution(op).perMicrobatch && llvm::any_of(op->getOperands(), [&](Value operand) {
+               Operation *def = operand.getDefiningOp();
+               IntegerAttr before = def ? stageOf(def) : IntegerAttr();
+               return before && analysis.getExecution(def).perMicrobatch && before.getInt() > own.getInt();
+             });
+    });
+  }
+
   int64_t levelOf(Value value) const {
     Operation *op = value.getDefiningOp();
     return op && analysis.knows(op) ? analysis.getExecution(op).level : -1;
@@ -159,6 +184,9 @@ private:
           Value sum = body->insertArgument(numCarried(), result.getType(), result.getLoc());
           carried.push_back(TensorBuilder(outside, result.getLoc()).splat(0, result));
           nextSums.push_back(TensorBuilder(builder, result.getLoc()).add(sum, result));
+          // Addends are added up where they are.
+          if (Attribute stage = copy->getDiscardableAttr(dist::kStageAttr))
+            nextSums.back().getDefiningOp()->setDiscardableAttr(dist::kStageAttr, stage);
           summed.push_back(original);
         } else if (isNeededElsewhere(original)) {
           given.push_back(original);
@@ -218,6 +246,7 @@ private:
   }
 
   OpBuilder outside;
+  bool isAcrossStages = false, areLevels = false; // micro-batches wait for each other: there are levels
   int64_t level = 0;
   DenseMap<Value, Value> sums, stacked; // by the value that the micro-batches had: what a loop gives
   // Of the loop that is being written:

@@ -214,8 +214,10 @@ def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
     function without a batch is left alone.
 
     From `loop-from` micro-batches on they are rounds of a `dgc.while`, so that the program does not grow with their number:
-    what is summed is carried from zero on, and what micro-batches wait for ends one loop and begins the next. All are
-    written out where their numbers of examples differ or are no multiple of `workers`, and where they are on several stages.
+    what is summed is carried from zero on, and what micro-batches wait for ends one loop and begins the next. On several stages
+    there is one loop, in which ops keep their stages; `dgc-order-microbatches` puts it in the order of a schedule. All are
+    written out where their numbers of examples differ or are no multiple of `workers`, and on several stages where they wait for
+    each other, or the forward pass goes back to an earlier stage.
 
     Where micro-batches wait for each other (a sum over the batch that is needed as a whole, such as a number of tokens
     or the statistics of batch normalization), what inputs alone give is computed when it is needed, not before.

@@ -17,9 +17,9 @@ using namespace dgc;
 /// Checks that every op and every state of a function has a stage, but for what each stage computes by itself.
 static LogicalResult verifyStages(func::FuncOp function) {
   UniformValues uniform(function);
-  for (Operation &op : function.getBody().front().without_terminator())
-    if (!stageOf(&op) && !uniform.contains(&op))
-      return op.emitOpError("has no stage after the phase gradient, and other ops have one");
+  for (Operation *op : opsOnStages(function))
+    if (!stageOf(op) && !uniform.contains(op))
+      return op->emitOpError("has no stage after the phase gradient, and other ops have one");
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (FlatSymbolRefAttr state = argumentState(function, i); state && !argumentStage(function, i))
       return function.emitOpError("takes the state ")

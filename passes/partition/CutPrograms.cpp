@@ -26,6 +26,7 @@ namespace {
 struct Part {
   MeshOp mesh;
   func::FuncOp function;
+  Block *block = nullptr; // that ops are added to: of the function, or of a loop in it
   IRMapping mapping;
   SmallVector<DictionaryAttr> argumentAttributes, resultAttributes;
   SmallVector<Value> results;
@@ -40,14 +41,36 @@ public:
     for (BlockArgument argument : function.getArguments())
       if (isDataInput(function, argument.getArgNumber()))
         values.insert(argument);
-    for (Operation &op : function.getBody().front())
-      if (isa<AxisIndexOp>(op) ||
-          (!unites(&op) && llvm::any_of(op.getOperands(), [&](Value operand) { return values.contains(operand); })))
-        values.insert_range(op.getResults());
+    visit(function.getBody().front());
   }
   bool contains(Value value) const { return values.contains(value); }
 
 private:
+  void visit(Block &block) {
+    for (Operation &op : block) {
+      if (isAcrossStages(&op))
+        visitLoop(cast<WhileOp>(op));
+      else if (isa<AxisIndexOp>(op) || (!unites(&op) && llvm::any_of(op.getOperands(), [&](Value operand) {
+                 return values.contains(operand);
+               })))
+        values.insert_range(op.getResults());
+    }
+  }
+
+  void visitLoop(WhileOp loop) {
+    Block &body = loop.getBody().front();
+    for (size_t before = values.size() + 1; before != values.size();) {
+      before = values.size();
+      for (BlockArgument argument : body.getArguments())
+        if (llvm::any_of(sourcesOf(argument), [&](Value source) { return values.contains(source); }))
+          values.insert(argument);
+      visit(body);
+    }
+    for (Value result : loop.getResults())
+      if (values.contains(sourcesOf(result).front()))
+        values.insert(result);
+  }
+
   static bool unites(Operation *op) {
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (!collective)
@@ -116,8 +139,17 @@ private:
 
   /// Where a value that is not uniform is computed, or held.
   int64_t ownerOf(Value value) const {
+    llvm::DenseSet<Value> seen;
+    while (seen.insert(value).second) { // what a loop hands on is where its last round computes it
+      SmallVector<Value, 2> sources = sourcesOf(value);
+      if (sources.empty())
+        break;
+      value = sources.back();
+    }
     if (Operation *op = value.getDefiningOp())
       return positionOf(stageOf(op).value_or(0));
+    if (isa<WhileOp>(value.getParentBlock()->getParentOp()))
+      return 0;
     return positionOf(argumentStage(function, cast<BlockArgument>(value).getArgNumber()).value_or(0));
   }
 
@@ -127,27 +159,59 @@ private:
     return uniform.contains(value) || (argument && isDataInput(function, argument.getArgNumber()));
   }
 
+  /// The argument in a loop that a result of it is in the end; null for other values.
+  static BlockArgument insideOf(Value value) {
+    auto loop = value.getDefiningOp<WhileOp>();
+    return loop && isAcrossStages(loop) ? loop.getBody().getArgument(cast<OpResult>(value).getResultNumber())
+                                        : BlockArgument();
+  }
+
   /// Notes that a part uses a value, and what it needs to compute it.
   void need(Part &part, Value value) {
-    SmallVector<Value> work{value};
+    SmallVector<std::pair<Part *, Value>> work{{&part, value}};
     while (!work.empty()) {
-      Value next = work.pop_back_val();
-      if (!part.needed.insert(next).second)
+      auto [user, next] = work.pop_back_val();
+      if (!user->needed.insert(next).second)
         continue;
-      if (!isAnywhere(next))
-        parts[ownerOf(next)].needed.insert(next); // it has to be there to be sent
-      else if (Operation *op = next.getDefiningOp())
-        llvm::append_range(work, op->getOperands());
+      if (isInLoop(next)) { // each part carries what it needs, and gets it where it is computed
+        for (Value source : sourcesOf(next))
+          work.push_back({user, source});
+        continue;
+      }
+      Part *owner = isAnywhere(next) ? user : &parts[ownerOf(next)];
+      if (isCarriedIn(*user, next))
+        continue;
+      if (owner != user)
+        work.push_back({owner, next}); // it has to be there to be sent
+      else if (BlockArgument inside = insideOf(next))
+        work.push_back({user, inside});
+      else if (Operation *op = next.getDefiningOp(); op && isAnywhere(next))
+        for (Value operand : op->getOperands())
+          work.push_back({user, operand});
     }
   }
 
+  /// True for a result of a loop that the part has, too, as it carries it for ops in the loop.
+  static bool isCarriedIn(const Part &part, Value value) {
+    BlockArgument inside = insideOf(value);
+    return inside && part.needed.contains(inside);
+  }
+
+  /// True for an argument in the body of a loop.
+  static bool isInLoop(Value value) { return isa<BlockArgument>(value) && !sourcesOf(value).empty(); }
+
   void findNeeded() {
-    Block &body = function.getBody().front();
-    for (Operation &op : body.without_terminator())
-      if (!uniform.contains(&op))
-        for (Value operand : op.getOperands())
-          need(parts[positionOf(stageOf(&op).value_or(0))], operand);
-    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    for (Operation *op : opsOnStages(function))
+      if (!uniform.contains(op))
+        for (Value operand : op->getOperands())
+          need(parts[positionOf(stageOf(op).value_or(0))], operand);
+    for (Part &part : parts) // a loop counts its rounds everywhere
+      for (WhileOp loop : function.getOps<WhileOp>())
+        if (isAcrossStages(loop))
+          for (BlockArgument argument : loop.getCondition().getArguments())
+            if (!argument.use_empty())
+              need(part, loop.getBody().getArgument(argument.getArgNumber()));
+    for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
       need(parts[positionOf(resultStage(function, i).value_or(0))], value);
   }
 
@@ -155,7 +219,7 @@ private:
   LogicalResult checkTransfers() {
     for (Part &to : parts)
       for (Value value : to.needed) {
-        if (isAnywhere(value) || !differences.contains(value))
+        if (isInLoop(value) || isAnywhere(value) || isCarriedIn(to, value) || !differences.contains(value))
           continue;
         Part &from = parts[ownerOf(value)];
         if (from.mesh.getMesh().getNumDevices() > to.mesh.getMesh().getNumDevices())
@@ -172,12 +236,12 @@ private:
     for (auto [i, part] : llvm::enumerate(parts)) {
       std::string name = (function.getSymName() + "_" + part.mesh.getSymName()).str();
       part.function = func::FuncOp::create(builder, function.getLoc(), name, builder.getFunctionType({}, {}));
-      Block *block = part.function.addEntryBlock();
+      part.block = part.function.addEntryBlock();
       for (BlockArgument argument : function.getArguments()) {
         bool isHere = isAnywhere(argument) || ownerOf(argument) == static_cast<int64_t>(i);
         if (!isHere || !part.needed.contains(argument))
           continue;
-        part.mapping.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
+        part.mapping.map(argument, part.block->addArgument(argument.getType(), argument.getLoc()));
         part.argumentAttributes.push_back(function.getArgAttrDict(argument.getArgNumber()));
       }
     }
@@ -189,12 +253,12 @@ private:
       return;
     Part &from = parts[ownerOf(value)];
     for (auto [i, to] : llvm::enumerate(parts)) {
-      if (&to == &from || !to.needed.contains(value))
+      if (&to == &from || !to.needed.contains(value) || isCarriedIn(to, value))
         continue;
       auto source = FlatSymbolRefAttr::get(from.mesh.getSymNameAttr());
       auto target = FlatSymbolRefAttr::get(to.mesh.getSymNameAttr());
-      OpBuilder out = OpBuilder::atBlockEnd(&from.function.getBody().front());
-      OpBuilder in = OpBuilder::atBlockEnd(&to.function.getBody().front());
+      OpBuilder out = OpBuilder::atBlockEnd(from.block);
+      OpBuilder in = OpBuilder::atBlockEnd(to.block);
       ArrayAttr cause = out.getStrArrayAttr(StringRef(causeIn(value, i)));
       IntegerAttr number = out.getI64IntegerAttr(channel++ % kChannels);
       SendOp::create(out, value.getLoc(), from.mapping.lookup(value), number, source, target, cause);
@@ -205,23 +269,87 @@ private:
 
   /// The first op at a position that uses the value, for people.
   std::string causeIn(Value value, int64_t position) {
-    for (Operation &op : *value.getParentBlock())
-      if (stageOf(&op) && positionOf(*stageOf(&op)) == position && llvm::is_contained(op.getOperands(), value))
-        return describe(&op);
-    return "a result of " + function.getSymName().str();
+    Operation *first = nullptr;
+    forEachUser(value, [&](Operation *user) {
+      if (stageOf(user) && positionOf(*stageOf(user)) == position &&
+          (!first || (user->getBlock() == first->getBlock() && user->isBeforeInBlock(first))))
+        first = user;
+    });
+    return first ? describe(first) : "a result of " + function.getSymName().str();
   }
 
   void emit(Operation &op) {
-    if (uniform.contains(&op)) {
+    if (isAcrossStages(&op)) {
+      emitLoop(cast<WhileOp>(op));
+    } else if (uniform.contains(&op)) {
       for (Part &part : parts)
         if (llvm::any_of(op.getResults(), [&](Value result) { return part.needed.contains(result); }))
-          OpBuilder::atBlockEnd(&part.function.getBody().front()).clone(op, part.mapping);
+          OpBuilder::atBlockEnd(part.block).clone(op, part.mapping);
       return;
+    } else {
+      Part &part = parts[positionOf(stageOf(&op).value_or(0))];
+      OpBuilder::atBlockEnd(part.block).clone(op, part.mapping);
     }
-    Part &part = parts[positionOf(stageOf(&op).value_or(0))];
-    OpBuilder::atBlockEnd(&part.function.getBody().front()).clone(op, part.mapping);
     for (Value result : op.getResults())
       transfer(result);
+  }
+
+  /// A loop in each part, with what that needs of what is carried and of the rest.
+  void emitLoop(WhileOp loop) {
+    Block &body = loop.getBody().front(), &condition = loop.getCondition().front();
+    SmallVector<WhileOp> loops;
+    SmallVector<Block *> outside;
+    for (Part &part : parts) {
+      SmallVector<Value> carried, invariants;
+      SmallVector<Type> types;
+      SmallVector<unsigned> numbers;
+      for (BlockArgument argument : body.getArguments()) {
+        if (!part.needed.contains(argument))
+          continue;
+        const unsigned i = argument.getArgNumber();
+        const bool isCarried = i < loop.getCarried().size();
+        (isCarried ? carried : invariants).push_back(part.mapping.lookup(loop->getOperand(i)));
+        numbers.push_back(i);
+        if (isCarried)
+          types.push_back(argument.getType());
+      }
+      OpBuilder builder = OpBuilder::atBlockEnd(part.block);
+      auto own = WhileOp::create(builder, loop.getLoc(), types, carried, invariants, loop.getRoundsAttr());
+      own->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+      IRMapping decided;
+      for (Region *region : own.getRegions()) {
+        Block *block = builder.createBlock(region);
+        for (unsigned i : numbers) {
+          BlockArgument argument = body.getArgument(i);
+          Value copy = block->addArgument(argument.getType(), argument.getLoc());
+          if (region == &own.getBody())
+            part.mapping.map(argument, copy);
+          else
+            decided.map(condition.getArgument(i), copy);
+        }
+      }
+      builder.setInsertionPointToEnd(&own.getCondition().front());
+      for (Operation &op : condition)
+        builder.clone(op, decided);
+      loops.push_back(own);
+      outside.push_back(std::exchange(part.block, &own.getBody().front()));
+    }
+    for (Operation &op : body.without_terminator())
+      emit(op);
+    for (auto [part, own, before] : llvm::zip_equal(parts, loops, outside)) {
+      SmallVector<Value> next;
+      unsigned position = 0;
+      for (auto [argument, value, result] :
+           llvm::zip(body.getArguments(), body.getTerminator()->getOperands(), loop.getResults()))
+        if (part.needed.contains(argument)) {
+          next.push_back(part.mapping.lookup(value));
+          part.mapping.map(result, own.getResult(position++));
+        }
+      OpBuilder builder = OpBuilder::atBlockEnd(part.block);
+      YieldOp::create(builder, loop.getLoc(), next);
+      delayReceives(*part.block);
+      part.block = before;
+    }
   }
 
   /// A receive moves down to the first use of what it gives, or to the next communication.
@@ -230,7 +358,7 @@ private:
     for (RecvOp receive : llvm::reverse(receives)) {
       Operation *next = receive->getNextNode();
       while (!isa<CollectiveOpInterface, TransferOpInterface>(next) && !next->hasTrait<OpTrait::IsTerminator>() &&
-             !llvm::is_contained(next->getOperands(), receive.getResult()))
+             next->getNumRegions() == 0 && !llvm::is_contained(next->getOperands(), receive.getResult()))
         next = next->getNextNode();
       receive->moveBefore(next);
     }

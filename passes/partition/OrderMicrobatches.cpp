@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/analysis/Layout.h"
 #include "passes/partition/Passes.h"
-#include "passes/partition/PipelineSchedule.h"
+#include "passes/partition/PipelineLoop.h"
 #include "passes/place/Stages.h"
 #include "llvm/ADT/SetVector.h"
 #include <limits>
@@ -39,15 +39,6 @@ static StringAttr modelNameOf(Operation *op) {
   if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
     text = name.getName().str() + text.substr(std::min(text.find(' '), text.size()));
   return StringAttr::get(op->getContext(), text);
-}
-
-/// Whether an op contracts operands: has the work of a matrix product or a convolution.
-static bool isContraction(Operation *op) {
-  auto rule = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!rule || op->getNumOperands() < 2)
-    return false;
-  return llvm::any_of(rule.getShardingRule().factors,
-                      [](const Factor &factor) { return factor.kind == FactorKind::Reduction; });
 }
 
 namespace {
@@ -251,6 +242,8 @@ struct OrderMicrobatches : dgc::impl::OrderMicrobatchesPassBase<OrderMicrobatche
         stages = std::max(stages, *stage + 1);
       if (std::optional<int64_t> microbatch = microbatchOf(op))
         microbatches = std::max(microbatches, *microbatch + 1);
+      if (isAcrossStages(op))
+        microbatches = std::max<int64_t>(microbatches, cast<WhileOp>(op).getRounds().value_or(0));
     });
     for (auto mesh : module.getOps<MeshOp>())
       positions = std::max(positions, mesh.getMesh().getAxisSize(kStageAxis));
@@ -264,10 +257,14 @@ struct OrderMicrobatches : dgc::impl::OrderMicrobatchesPassBase<OrderMicrobatche
       return signalPassFailure();
     }
     std::optional<PipelineTimes> times = simulate(*schedule, {});
+    std::optional<SteadyState> steady = findSteadyState(*schedule, *times);
     int64_t rounds = 1;
     bool isRemarked = false;
     llvm::SetVector<Attribute> barriers;
     for (auto function : module.getOps<func::FuncOp>()) {
+      for (WhileOp loop : llvm::to_vector(function.getOps<WhileOp>()))
+        if (isAcrossStages(loop))
+          orderLoop(function, loop, steady);
       bool hasMicrobatches = false;
       function.walk([&](Operation *op) { hasMicrobatches |= microbatchOf(op).has_value(); });
       if (!hasMicrobatches)
@@ -290,6 +287,16 @@ struct OrderMicrobatches : dgc::impl::OrderMicrobatchesPassBase<OrderMicrobatche
       description.append(
           {number("rounds", rounds), builder.getNamedAttr("barriers", builder.getArrayAttr(barriers.getArrayRef()))});
     module->setAttr(kPipelineAttr, builder.getDictionaryAttr(description));
+  }
+
+  /// A loop that cannot be in the order of the schedule stays as it is: one micro-batch after the other.
+  void orderLoop(func::FuncOp function, WhileOp loop, const std::optional<SteadyState> &steady) {
+    if (steady && pipelineLoop(function, loop, *steady))
+      ++numPipelined;
+    else
+      loop.emitRemark() << "the micro-batches go through the stages one after the other: "
+                        << (steady ? "the model does not give the stages their work in the order of the schedule"
+                                   : "the schedule has no part that comes again and again with so few of them");
   }
 };
 } // namespace

@@ -59,13 +59,18 @@ def OrderMicrobatchesPass : Pass<"dgc-order-microbatches", "::mlir::ModuleOp"> {
     operand is available. So every function gets an order. A forward pass that goes to a lower stage is a remark: it works, and
     costs a round.
 
+    A loop over the micro-batches whose ops have stages (`dgc-split-microbatches`) becomes the slots before the steady state
+    of the schedule, a loop with a round for what comes again and again in it, and the slots after it. What a micro-batch has
+    in one round and needs in a later one is carried.
+
     The order is one for all stages, so that `dgc-cut-programs` gives programs whose communication comes to an end. The
     module gets `dist.pipeline`, which says how it was made, for `--explain`: also how many rounds there are, and which ops
     begin them.
   }];
   let options = [Option<"name", "name", "::dgc::PipelineScheduleKind", "::dgc::PipelineScheduleKind::GPipe",
                         "the schedule: gpipe, 1f1b, interleaved or zb-h1">];
-  let statistics = [Statistic<"numOrdered", "ordered-functions", "Functions that were put in the order of a schedule">];
+  let statistics = [Statistic<"numOrdered", "ordered-functions", "Functions that were put in the order of a schedule">,
+                    Statistic<"numPipelined", "pipelined-loops", "Loops that were put in the order of a schedule">];
   let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 

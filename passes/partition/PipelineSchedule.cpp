@@ -163,6 +163,62 @@ std::optional<PipelineTimes> simulate(const PipelineSchedule &schedule, const Pi
   return times;
 }
 
+std::optional<SteadyState> findSteadyState(const PipelineSchedule &schedule, const PipelineTimes &times) {
+  SteadyState state;
+  std::vector<std::pair<double, SteadyState::Slot>> order;
+  for (int i = 0; i < schedule.positions; ++i) {
+    for (size_t k = 0; k < schedule.slots[i].size(); ++k) {
+      const PipelineSlot &slot = schedule.slots[i][k];
+      order.push_back({times.begin[i][k], {slot.kind, schedule.stageOf(i, slot), slot.microbatch}});
+    }
+  }
+  std::stable_sort(order.begin(), order.end(), [](auto &a, auto &b) { return a.first < b.first; });
+  for (auto &[begin, slot] : order) {
+    state.slots.push_back(slot);
+  }
+  // Interleaved positions take as many micro-batches through a stage as there are positions.
+  state.hasChunks = schedule.chunks > 1;
+  state.period = state.hasChunks ? schedule.positions : 1;
+  state.length = state.slots.size() / schedule.microbatches * state.period;
+  auto comesAgain = [&](size_t at) {
+    SteadyState::Slot later = state.slots[at];
+    later.microbatch += state.period;
+    return state.slots[at + state.length] == later;
+  };
+  size_t begin = 0;
+  for (size_t at = 0; at + state.length < state.slots.size(); ++at) {
+    if (!comesAgain(at)) {
+      begin = at + 1;
+    } else if (at + 1 - begin > state.repeating) {
+      state.repeating = at + 1 - begin;
+      state.first = begin;
+    }
+  }
+  return state.delayed(0);
+}
+
+std::optional<SteadyState> SteadyState::unrolled(int times) const {
+  SteadyState state = *this;
+  state.length *= times;
+  state.period *= times;
+  if (repeating + length < state.length) {
+    return std::nullopt;
+  }
+  state.repeating = repeating + length - state.length;
+  return state.delayed(0);
+}
+
+std::optional<SteadyState> SteadyState::delayed(size_t slots) const {
+  if (repeating < slots + length) {
+    return std::nullopt;
+  }
+  SteadyState state = *this;
+  state.first += slots;
+  state.repeating -= slots;
+  state.rounds = static_cast<int>(state.repeating / length) + 1;
+  return state;
+}
+
 static std::string textOf(const PipelineSlot &slot) {
   const char *names[] = {"forward", "backward", "backward to the input", "backward to the weights"};
   return std::string(names[slot.kind]) + " of micro-batch " + std::to_string(slot.microbatch) + " on stage " +

@@ -76,6 +76,30 @@ struct PipelineTimes {
 /// When each slot begins, transfers taking no time. Nothing when some position waits for ever.
 std::optional<PipelineTimes> simulate(const PipelineSchedule &schedule, const PipelineCosts &costs);
 
+/// The slots of all positions by their begin, and the part in the middle in which the same ones come again and again, each
+/// time `period` micro-batches later.
+struct SteadyState {
+  struct Slot {
+    PipelineSlot::Kind kind;
+    int stage, microbatch;
+    bool operator==(const Slot &) const = default;
+  };
+  std::vector<Slot> slots;
+  size_t first = 0, length = 0; // slots[first] begins the first round, which has `length` of them
+  int period = 1;
+  int rounds = 0;
+  bool hasChunks = false;                                // several stages at a position
+  size_t end() const { return first + length * rounds; } // of the last round
+  /// The same with rounds that begin `slots` later. Nothing where there are fewer than two then.
+  std::optional<SteadyState> delayed(size_t slots) const;
+  /// The same with rounds of `times` as many micro-batches. Nothing where there are fewer than two then.
+  std::optional<SteadyState> unrolled(int times) const;
+  size_t repeating = 0; // from slots[first] on: how many come again `length` later
+};
+
+/// The longest such part. Nothing where there are fewer than two rounds.
+std::optional<SteadyState> findSteadyState(const PipelineSchedule &schedule, const PipelineTimes &times);
+
 /// A line for each position, a column for each unit of time: `0` to `9`, `a` to `z` for micro-batches (then again from
 /// `0`), forward as they are, backward marked; and a line that says bubble and activations.
 std::string chartOf(const PipelineSchedule &schedule, const PipelineCosts &costs);

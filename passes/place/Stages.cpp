@@ -35,23 +35,106 @@ std::optional<int64_t> resultStage(func::FuncOp function, unsigned index) {
   return numberOf(function.getResultAttr(index, kStageAttr));
 }
 
+bool isAcrossStages(Operation *op) { return isa<WhileOp>(op) && op->hasAttr(kMicrobatchLoopAttr) && !stageOf(op); }
+
+SmallVector<Value, 2> sourcesOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (argument)
+    op = argument.getOwner()->getParentOp();
+  if (!op || !isAcrossStages(op))
+    return {};
+  auto loop = cast<WhileOp>(op);
+  const unsigned i = argument ? argument.getArgNumber() : cast<OpResult>(value).getResultNumber();
+  SmallVector<Value, 2> sources;
+  if (argument)
+    sources.push_back(loop->getOperand(i));
+  if (i < loop.getCarried().size())
+    sources.push_back(loop.getBody().front().getTerminator()->getOperand(i));
+  return sources;
+}
+
+void forEachUser(Value value, llvm::function_ref<void(Operation *)> see) {
+  SmallVector<Value> work{value};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    for (OpOperand &use : next.getUses()) {
+      Operation *user = use.getOwner(), *parent = user->getParentOp();
+      const unsigned i = use.getOperandNumber();
+      if (isAcrossStages(user))
+        work.push_back(cast<WhileOp>(user).getBody().getArgument(i));
+      else if (isa<YieldOp>(user) && isAcrossStages(parent))
+        work.append({parent->getResult(i), cast<WhileOp>(parent).getBody().getArgument(i)});
+      else
+        see(user);
+    }
+  }
+}
+
+SmallVector<Operation *> opsOnStages(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (!isAcrossStages(&op)) {
+      ops.push_back(&op);
+      continue;
+    }
+    for (Operation &inside : cast<WhileOp>(op).getBody().front().without_terminator())
+      ops.push_back(&inside);
+  }
+  return ops;
+}
+
 UniformValues::UniformValues(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr);
     if (role && (role == "valid_count" || role == "step" || role == "seed"))
-      arguments.insert(argument);
+      values.insert(argument);
   }
-  for (Operation &op : function.getBody().front().without_terminator()) {
+  visit(function.getBody().front());
+}
+
+void UniformValues::visit(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    if (isAcrossStages(&op)) {
+      visitLoop(cast<WhileOp>(op));
+      continue;
+    }
     bool isSource = op.getNumOperands() == 0;
     if (op.getNumRegions() == 0 && isMemoryEffectFree(&op) && !isa<CollectiveOpInterface>(op) &&
-        (isSource || !stageOf(&op)) && llvm::all_of(op.getOperands(), [&](Value v) { return contains(v); }))
+        (isSource || !stageOf(&op)) && llvm::all_of(op.getOperands(), [&](Value v) { return contains(v); })) {
       ops.insert(&op);
+      values.insert_range(op.getResults());
+    }
   }
 }
 
-bool UniformValues::contains(Value value) const {
-  Operation *op = value.getDefiningOp();
-  return op ? ops.contains(op) : arguments.contains(value);
+/// What is carried is uniform where the first value is, and the next one is if that is.
+void UniformValues::visitLoop(WhileOp loop) {
+  Block &body = loop.getBody().front();
+  for (auto [argument, operand] : llvm::zip_equal(body.getArguments(), loop->getOperands()))
+    if (contains(operand))
+      values.insert(argument);
+  for (bool changed = true; changed;) {
+    for (Operation &op : body.without_terminator()) {
+      ops.erase(&op);
+      for (Value result : op.getResults())
+        values.erase(result);
+    }
+    visit(body);
+    changed = false;
+    for (auto [argument, next] :
+         llvm::zip(body.getArguments(), body.getTerminator()->getOperands())) // those that are carried
+      if (contains(argument) && !contains(next)) {
+        values.erase(argument);
+        changed = true;
+      }
+  }
+  for (auto [i, result] : llvm::enumerate(loop.getResults()))
+    if (contains(body.getArgument(i)))
+      values.insert(result);
 }
 
 bool isDataInput(func::FuncOp function, unsigned index) {

@@ -3,6 +3,7 @@
 #ifndef DGC_PASSES_PLACE_STAGES_H
 #define DGC_PASSES_PLACE_STAGES_H
 
+#include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/analysis/OptionTypes.h"
@@ -19,17 +20,34 @@ std::optional<int64_t> argumentStage(mlir::func::FuncOp function, unsigned index
 void setArgumentStage(mlir::func::FuncOp function, unsigned index, int64_t stage);
 std::optional<int64_t> resultStage(mlir::func::FuncOp function, unsigned index);
 
+/// A loop over micro-batches that several stages go through: the ops in it have stages, and it has none.
+bool isAcrossStages(mlir::Operation *op);
+
+/// What a result, or an argument in the body, of such a loop is: what its body yields, what goes into it, or one after the
+/// other. Empty for other values.
+llvm::SmallVector<mlir::Value, 2> sourcesOf(mlir::Value value);
+
+/// Calls `see` for each op that uses a value; in place of a loop across stages, and of the end of its body, for those that
+/// use what it hands on.
+void forEachUser(mlir::Value value, llvm::function_ref<void(mlir::Operation *)> see);
+
+/// The ops of a function in order, those in loops across stages included; without terminators.
+llvm::SmallVector<mlir::Operation *> opsOnStages(mlir::func::FuncOp function);
+
 /// Values that are uniform: every device can compute them alike without communication. These are constants, iotas,
 /// scalars that the runtime gives to all workers, and what is computed from these alone.
 class UniformValues {
 public:
   explicit UniformValues(mlir::func::FuncOp function);
   bool contains(mlir::Operation *op) const { return ops.contains(op); }
-  bool contains(mlir::Value value) const;
+  bool contains(mlir::Value value) const { return values.contains(value); }
 
 private:
+  void visit(mlir::Block &block);
+  void visitLoop(WhileOp loop);
+
   llvm::DenseSet<mlir::Operation *> ops;
-  llvm::DenseSet<mlir::Value> arguments;
+  llvm::DenseSet<mlir::Value> values;
 };
 
 /// The ops of a function that follow from a gradient.

@@ -28,40 +28,37 @@ LogicalResult ProgramBuilder::lowerYielding(Region &region, Region &inside, Arra
   }
   OpBuilder::InsertionGuard guard(steps);
   steps.setInsertionPointToEnd(&inside.front());
-  SmallVector<std::pair<Value, Value>> assignments;
+  SmallVector<Assignment> assignments;
   for (auto [value, target] : llvm::zip_equal(yield->getOperands(), targets)) {
     Value buffer = bufferOf(value), root = rootOf(value);
     auto slice = slices.find(root);
-    if (buffer == target || (slice != slices.end() && slice->second.buffer == target)) {
+    if (buffer == target || (slice != slices.end() && slice->second.buffer == target) ||
+        llvm::is_contained(copiesAfter.lookup(root.getDefiningOp()), std::pair(root, target))) {
       continue;
     }
-    if (isLoop && llvm::is_contained(targets, bufferOf(root))) {
-      // What another value was in this round, which an assignment may overwrite.
-      Value fresh = makeBuffer(Space::Private, cast<MemRefType>(target.getType()), "old", yield->getLoc());
-      copy(buffer, fresh, yield->getLoc());
-      buffer = fresh;
-    }
-    assignments.push_back({buffer, target});
+    assignments.push_back({buffer, bufferOf(root), target});
   }
-  for (auto [from, to] : assignments) {
-    copy(from, to, yield->getLoc());
-  }
+  assignTogether(std::move(assignments), yield->getLoc());
   return success();
 }
 
-/// The number that every element of a constant is, if every device can fill memory with it: GPUs repeat 4 bytes.
-static std::optional<double> splatOf(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  if (!elements || !elements.isSplat()) {
-    return std::nullopt;
+/// Copies in an order in which nothing is overwritten that another one takes; around a circle one value is set aside.
+void ProgramBuilder::assignTogether(SmallVector<Assignment> assignments, Location loc) {
+  while (!assignments.empty()) {
+    auto next = llvm::find_if(assignments, [&](const Assignment &each) {
+      return llvm::none_of(assignments,
+                           [&](const Assignment &other) { return other.memory == each.to && other.to != each.to; });
+    });
+    if (next == assignments.end()) {
+      Assignment &first = assignments.front();
+      Value fresh = makeBuffer(Space::Private, cast<MemRefType>(first.to.getType()), "old", loc);
+      copy(first.from, fresh, loc);
+      first.from = first.memory = fresh;
+      continue;
+    }
+    copy(next->from, next->to, loc);
+    assignments.erase(next);
   }
-  if (auto type = dyn_cast<FloatType>(elements.getElementType())) {
-    auto number = elements.getSplatValue<APFloat>();
-    return type.getWidth() <= 32 || number.isPosZero() ? std::optional(number.convertToDouble()) : std::nullopt;
-  }
-  auto number = elements.getSplatValue<APInt>();
-  return number.isZero() ? std::optional(0.0) : std::nullopt;
 }
 
 /// The buffer of a value that a loop carries: that of its first one, if a step gives it to the loop alone.

@@ -22,13 +22,14 @@ namespace dgc::schedule {
 //===----------------------------------------------------------------------===//
 
 /// Emits the step on buffers. A result takes over the memory of an operand where the step allows it and the operand
-/// is dead, owns private memory, and is no input or variable.
+/// is dead, owns private memory, and is no input or variable. One that begins as a constant is filled with that.
 void ProgramBuilder::lowerStep(StepOpInterface op) {
   for (Value operand : op->getOperands()) {
     bufferOf(operand);
   }
   SmallVector<Value> outs;
   DenseSet<Value> taken;
+  IRMapping filled = mapping;
   for (OpResult result : op->getResults()) {
     int64_t operand = op.getInplaceOperand(result.getResultNumber());
     Value old = operand >= 0 ? rootOf(op->getOperand(operand)) : Value();
@@ -41,8 +42,16 @@ void ProgramBuilder::lowerStep(StepOpInterface op) {
       ++inPlace;
     }
     outs.push_back(bufferOf(result));
+    if (std::optional<double> number = old ? splatOf(old) : std::nullopt;
+        number && llvm::count(op->getOperands(), old) == 1) {
+      FillOp::create(steps, op->getLoc(), outs.back(), APFloat(*number));
+      filled.map(old, outs.back());
+    }
   }
-  op.cloneOnBuffers(steps, mapping, outs);
+  op.cloneOnBuffers(steps, filled, outs);
+  for (auto [result, target] : copiesAfter.lookup(op)) {
+    copy(bufferOf(result), target, op->getLoc());
+  }
 }
 
 /// The causes of a collective or a transfer as the text that people see.
@@ -278,9 +287,7 @@ LogicalResult ProgramBuilder::run() {
   if (placed.wasInterrupted()) {
     return failure();
   }
-  for (auto send : function.getOps<dist::SendOp>()) {
-    placeSend(send);
-  }
+  function.walk([&](dist::SendOp send) { placeSend(send); });
   if (failed(lowerBlock(function.getBody().front()))) {
     return failure();
   }

@@ -83,6 +83,20 @@ void ProgramBuilder::copy(Value from, Value to, Location loc) {
   ++copies;
 }
 
+std::optional<double> ProgramBuilder::splatOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (!elements || !elements.isSplat()) {
+    return std::nullopt;
+  }
+  if (auto type = dyn_cast<FloatType>(elements.getElementType())) {
+    auto number = elements.getSplatValue<APFloat>();
+    return type.getWidth() <= 32 || number.isPosZero() ? std::optional(number.convertToDouble()) : std::nullopt;
+  }
+  auto number = elements.getSplatValue<APInt>();
+  return number.isZero() ? std::optional(0.0) : std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Decisions
 //===----------------------------------------------------------------------===//
@@ -135,7 +149,8 @@ void ProgramBuilder::lowerArguments() {
 }
 
 /// Lets the step that computes `value` write it to `target`, a buffer that holds `old` (null: nothing) so far, where it comes
-/// after the last use of that, or is the last one and may overwrite it.
+/// after the last use of that, or is the last one and may overwrite it. One that is the last use and may not overwrite it
+/// is followed by the copy, in a loop, whose other results need memory meanwhile.
 void ProgramBuilder::placeResult(Value value, Value target, Value old) {
   Value root = rootOf(value);
   auto step = root.getDefiningOp<StepOpInterface>();
@@ -149,6 +164,8 @@ void ProgramBuilder::placeResult(Value value, Value target, Value old) {
   if (last < here || (last == here && overwrites)) {
     slices[root] = {target};
     ++inPlace;
+  } else if (last == here && step->getParentOp() != function && rootOf(value) == value) {
+    copiesAfter[step].push_back({root, target});
   }
 }
 

@@ -53,6 +53,11 @@ private:
   mlir::LogicalResult lowerYielding(mlir::Region &region, mlir::Region &steps, llvm::ArrayRef<mlir::Value> targets,
                                     bool isLoop);
   mlir::Value bufferToCarry(mlir::Value value, WhileOp op);
+  /// `from`, a buffer or a view of the buffer `memory`, to `to`.
+  struct Assignment {
+    mlir::Value from, memory, to;
+  };
+  void assignTogether(llvm::SmallVector<Assignment> assignments, mlir::Location loc);
   void lowerStep(exec::StepOpInterface op);
   mlir::LogicalResult lowerCollective(dist::CollectiveOpInterface op);
   void lowerDone(dist::DoneOp op);
@@ -64,6 +69,8 @@ private:
   mlir::Value viewOf(const BufferSlice &slice, mlir::MemRefType type, mlir::Location loc);
   mlir::Value bufferOf(mlir::Value value);
   void copy(mlir::Value from, mlir::Value to, mlir::Location loc);
+  /// The number that every element of a constant is, if every device can fill memory with it: GPUs repeat 4 bytes.
+  static std::optional<double> splatOf(mlir::Value value);
   bool deadAfter(mlir::Value root, mlir::Operation *op) { return lastUse.lookup(root) <= position.lookup(op); }
 
   mlir::func::FuncOp function;
@@ -75,6 +82,8 @@ private:
                                                                                // shared arena: one, or one an operand
   llvm::SmallVector<std::pair<mlir::Value, mlir::StringAttr>> variables;       // arguments that are variables
   llvm::DenseMap<std::pair<mlir::Value, std::pair<uint64_t, mlir::Type>>, mlir::Value> views;
+  /// Right after a step: its results, which are copied to the buffers of what a loop carries.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::pair<mlir::Value, mlir::Value>>> copiesAfter;
   mlir::IRMapping mapping; // tensor value -> buffer
   unsigned counter = 0;
   int64_t numbered = 0; // ops that have a position

@@ -204,7 +204,8 @@ private:
     // What a byte varies along only grows, up to all axes: this ends.
     for (State before = state; !error;) {
       walk(test, body, decided);
-      const AxisMask more = decided | predicate(at, loop.predicate(), end);
+      // Devices do the rounds of a counted loop without looking at the predicate.
+      const AxisMask more = loop.counted() ? decided : decided | predicate(at, loop.predicate(), end);
       const State after = state;
       walk(body, end, more);
       if (!before.join(state)) {

@@ -46,10 +46,12 @@ private:
     Communication communication;
     TransferEnd end;                                // of a transfer
     const std::vector<uint32_t> *groupOf = nullptr; // of a collective: by rank, the group that it is in
+    bool isOfLoop = false;                          // where a loop with transfers begins or ends
   };
 
   /// Stops where there are too many kinds of groups, which is an error in the end.
   std::vector<Entry> entriesOf(const a::Program &program);
+  Entry loopEntry(const a::Program &program, uint32_t step, std::string which);
   Entry entryOf(const a::Collective &op, std::string text);
   const std::vector<uint32_t> &groupsAlong(const flatbuffers::Vector<uint32_t> *axes);
   std::string namesOf(const flatbuffers::Vector<uint32_t> *axes) const;
@@ -126,8 +128,32 @@ CommunicationWriter::Entry CommunicationWriter::entryOf(const a::Collective &op,
   return entry;
 }
 
+/// True where steps of a loop's body send or receive.
+static bool hasTransfers(const a::Program &program, uint32_t loop) {
+  const a::While &op = *program.steps()->Get(loop)->action_as_While();
+  const uint64_t begin = uint64_t{loop} + 1 + op.test_steps(), end = begin + op.body_steps();
+  for (uint32_t i = static_cast<uint32_t>(begin); i < std::min<uint64_t>(end, count(program)); ++i)
+    if (infoOf(program.steps()->Get(i)->action_type()).kind == ActionKind::Transfer)
+      return true;
+  return false;
+}
+
+CommunicationWriter::Entry CommunicationWriter::loopEntry(const a::Program &program, uint32_t step, std::string which) {
+  Entry entry;
+  entry.isOfLoop = true;
+  entry.communication.kind = Communication::Kind::Collective;
+  entry.communication.signature =
+      signatures[which + str("a loop of ", program.steps()->Get(step)->action_as_While()->rounds(), " rounds")];
+  entry.communication.place = places[str("step ", step, " of '", program.name()->c_str(), "'")];
+  return entry;
+}
+
+/// What is in a loop is there once. That proves it for all rounds: where a loop has transfers, all workers that have such
+/// loops are taken to wait for each other where it begins and where it ends, so one round is followed by the same one of all;
+/// and what is sent in a loop is received in one.
 std::vector<CommunicationWriter::Entry> CommunicationWriter::entriesOf(const a::Program &program) {
   std::vector<Entry> entries;
+  std::vector<std::pair<uint32_t, uint32_t>> loops; // with transfers, that are open: the step, the one behind the last
   // A collective that goes on is there twice, and everybody must come to both: more than what is needed.
   std::vector<uint32_t> underWay;
   auto end = [&](uint32_t awaited) {
@@ -137,6 +163,12 @@ std::vector<CommunicationWriter::Entry> CommunicationWriter::entriesOf(const a::
   };
   for (uint32_t i = 0; i < count(program) && groups.size() * plan.world_size() <= maxCommunications; ++i) {
     const a::Step &step = *program.steps()->Get(i);
+    for (; !loops.empty() && loops.back().second == i; loops.pop_back())
+      entries.push_back(loopEntry(program, loops.back().first, "the end of "));
+    if (const a::While *loop = step.action_as_While(); loop && hasTransfers(program, i)) {
+      entries.push_back(loopEntry(program, i, "the beginning of "));
+      loops.emplace_back(i, i + 1 + loop->test_steps() + loop->body_steps());
+    }
     for (uint32_t w = 0; step.waits() && w < step.waits()->size(); ++w)
       end(step.waits()->Get(w));
     if (!communicates(infoOf(step.action_type()).kind))
@@ -149,7 +181,8 @@ std::vector<CommunicationWriter::Entry> CommunicationWriter::entriesOf(const a::
       c.kind = kind;
       const bool hasParts = kind == Communication::Kind::Receive && op.gathered();
       const uint32_t parts = hasParts ? plan.groups()->Get(static_cast<uint32_t>(op.group()))->rank_count() : 1;
-      c.signature = signatures[transferSignature(*program.buffers()->Get(op.buffer()), parts)];
+      c.signature = signatures[transferSignature(*program.buffers()->Get(op.buffer()), parts) +
+                               (loops.empty() ? "" : str(" in ", loops.size(), " loops"))];
       c.channel = op.channel();
       entry.end = op;
     };
@@ -159,6 +192,8 @@ std::vector<CommunicationWriter::Entry> CommunicationWriter::entriesOf(const a::
     c.place = places[str("step ", i, " of '", program.name()->c_str(), "'")];
     entries.push_back(entry);
   }
+  for (; !loops.empty(); loops.pop_back())
+    entries.push_back(loopEntry(program, loops.back().first, "the end of "));
   for (uint32_t awaited : std::vector<uint32_t>(underWay))
     end(awaited);
   return entries;
@@ -176,10 +211,22 @@ absl::StatusOr<CommunicationPlan> CommunicationWriter::write(std::span<const a::
       return absl::InvalidArgumentError(str("its ", plan.world_size(), " workers communicate more than ",
                                             maxCommunications, " times in a step, which is more than is checked"));
   }
+  std::vector<uint32_t> inLoops; // the workers that have loops with transfers
+  for (uint32_t rank = 0; rank < programs.size(); ++rank)
+    if (std::ranges::any_of(entries[programs[rank]], &Entry::isOfLoop))
+      inLoops.push_back(rank);
+  const auto loopGroup = static_cast<uint32_t>(result.groups.size());
+  if (!inLoops.empty())
+    result.groups.push_back(std::move(inLoops));
   for (uint32_t rank = 0; rank < programs.size(); ++rank) {
     std::vector<Communication> &list = result.workers.emplace_back();
     for (const Entry &entry : entries[programs[rank]]) {
       Communication communication = entry.communication;
+      if (entry.isOfLoop) {
+        communication.group = loopGroup;
+        list.push_back(communication);
+        continue;
+      }
       if (entry.groupOf) {
         communication.group = (*entry.groupOf)[rank];
         list.push_back(communication);

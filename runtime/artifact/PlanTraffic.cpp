@@ -52,17 +52,17 @@ void dgc::rt::forEachStep(const fb::Program &program, const std::function<void(c
   visitSteps(program, 0, program.steps() ? program.steps()->size() : 0, {}, visit);
 }
 
-// No transfer is in a loop (checkControl).
 Traffic dgc::rt::trafficOf(const fb::Program &program) {
   Traffic traffic;
   forEachStep(program, [&](const fb::Step &step, StepRuns runs) {
     visitCommunication(
-        step, Overloaded{[&](const fb::Collective &op) {
-                           traffic.addCollective(payloadBytes(op), runs.times);
-                           traffic.isLowerBound |= runs.isLowerBound;
-                         },
-                         [&](const fb::Send &op) { traffic.addSend(bufferBytes(program, op.buffer())); },
-                         [&](const fb::Receive &op) { traffic.addReceive(bufferBytes(program, op.buffer())); }});
+        step,
+        Overloaded{[&](const fb::Collective &op) {
+                     traffic.addCollective(payloadBytes(op), runs.times);
+                     traffic.isLowerBound |= runs.isLowerBound;
+                   },
+                   [&](const fb::Send &op) { traffic.addSend(bufferBytes(program, op.buffer()), runs.times); },
+                   [&](const fb::Receive &op) { traffic.addReceive(bufferBytes(program, op.buffer()), runs.times); }});
   });
   return traffic;
 }

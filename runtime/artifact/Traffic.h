@@ -27,8 +27,8 @@ struct Traffic {
   bool isLowerBound = false; ///< the number of rounds of a loop that communicates is unknown, and counts as one
 
   void addCollective(uint64_t bytes, uint64_t times = 1) { collectives += times, collectiveBytes += times * bytes; }
-  void addSend(uint64_t bytes) { ++sends, sentBytes += bytes; }
-  void addReceive(uint64_t bytes) { ++receives, receivedBytes += bytes; }
+  void addSend(uint64_t bytes, uint64_t times = 1) { sends += times, sentBytes += times * bytes; }
+  void addReceive(uint64_t bytes, uint64_t times = 1) { receives += times, receivedBytes += times * bytes; }
   bool operator==(const Traffic &) const = default;
 };
 

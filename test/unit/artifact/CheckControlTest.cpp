@@ -61,6 +61,14 @@ void communicate(P p, size_t at) {
   steps[at - 1]->action.AsWhile()->body_steps = 2;
 }
 
+/// What is sent to another worker.
+fb::SendT send(P p) {
+  fb::SendT op;
+  op.buffer = addBuffer(*p.programs[0], 0, {1}, fb::DType::F32, fb::Space::Shared);
+  op.peer = 1;
+  return op;
+}
+
 fb::BufferT &buffer(P p, uint32_t index) { return *p.programs[0]->buffers[index]; }
 
 /// A slice of 2 of 6 places, behind the other steps.
@@ -108,6 +116,21 @@ const Violation violations[] = {
        communicate(p, decideBy(p, sharding({{0}})));
      },
      "", "communicates in the loop or branch of step .* along data; step .* makes it differ"},
+    {"LoopTransfers",
+     [](P p) {
+       loop(p);
+       p.programs[0]->steps.back()->action.Set(send(p));
+     },
+     "", "sends or receives in a branch, or in a loop that is not counted"},
+    {"TestTransfers",
+     [](P p) {
+       fb::WhileT &op = loop(p);
+       op.counted = true;
+       op.rounds = 2;
+       auto &steps = p.programs[0]->steps;
+       steps[steps.size() - 2]->action.Set(send(p));
+     },
+     "", "sends or receives in a branch, or in a loop that is not counted"},
     {"LoopAwaits",
      [](P p) {
        loop(p);

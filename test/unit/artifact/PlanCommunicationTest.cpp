@@ -49,6 +49,17 @@ public:
     addStep(*program, std::move(op), "receive");
     return *this;
   }
+  /// A counted loop of `rounds`, with what `body` adds in it.
+  Worker &loop(uint64_t rounds, const std::function<void(Worker &)> &body) {
+    fb::WhileT op;
+    op.rounds = rounds;
+    op.counted = true;
+    addStep(*program, op, "while");
+    const size_t first = program->steps.size();
+    body(*this);
+    program->steps[first - 1]->action.AsWhile()->body_steps = static_cast<uint32_t>(program->steps.size() - first);
+    return *this;
+  }
   Worker &wider() {
     program->buffers[0]->shape = {8};
     return *this;
@@ -160,6 +171,28 @@ TEST(PlanCommunication, Transfers) {
   EXPECT_THAT(pair(Worker().send(1), Worker()), HasSubstr("nothing left to do"));
   EXPECT_THAT(pair(Worker().send(0), Worker()), HasSubstr("no such partner"));
   EXPECT_THAT(pair(Worker().send(1, 0), Worker().receive(0, 1)), HasSubstr("nobody can go on"));
+}
+
+// One round proves all of them only where all begin and end their loops together.
+TEST(PlanCommunication, TransfersInLoops) {
+  auto pair = [](const Worker &a, const Worker &b) { return verdict({2}, {a, b}); };
+  auto sends = [](uint32_t to, uint32_t channel = 0) { return [=](Worker &w) { w.send(to, channel); }; };
+  auto receives = [](uint32_t from, uint32_t channel = 0) { return [=](Worker &w) { w.receive(from, channel); }; };
+  EXPECT_EQ(pair(Worker().loop(3, sends(1)).receive(1), Worker().loop(3, receives(0)).send(0)), "ends");
+  EXPECT_THAT(pair(Worker().loop(3, sends(1)), Worker().loop(4, receives(0))),
+              HasSubstr("the beginning of a loop of 4 rounds"));
+  EXPECT_THAT(pair(Worker().loop(3, sends(1)), Worker().receive(0)), HasSubstr("does not come to an end"));
+  EXPECT_THAT(pair(Worker().loop(3, sends(1)).loop(3, receives(1, 1)),
+                   Worker().loop(3, [](Worker &w) { w.receive(0).send(0, 1); })),
+              HasSubstr("does not come to an end"));
+  // Workers without such loops do not take part.
+  EXPECT_EQ(verdict({3}, {Worker().loop(3, sends(1)), Worker().loop(3, receives(0)).send(2), Worker().receive(1)}),
+            "ends");
+  // In the first round worker 1 gets what worker 0 sends, and then what worker 2 sends once worker 0 has ended its loop.
+  EXPECT_THAT(verdict({3}, {Worker().loop(2, sends(1)).send(2, 1),
+                            Worker().loop(2, [](Worker &w) { w.receive(0).receive(2, 2); }),
+                            Worker().receive(0, 1).loop(2, sends(1, 2))}),
+              HasSubstr("does not come to an end"));
 }
 
 TEST(PlanCommunication, OneProgramForEachWorker) {

@@ -92,6 +92,22 @@ TEST(Traffic, OfLoopsIsThatOfAllRounds) {
   add(program, collective(fb::CollectiveKind::AllReduce, 100, 100));
   EXPECT_EQ(trafficOf(program), (rt::Traffic{6 + 40 + 1, 6 * 4 + 40 * 40 + 400, 0, 0, 0, 0}));
 
+  auto buffer = std::make_unique<fb::BufferT>();
+  buffer->dtype = fb::DType::F32;
+  buffer->shape = {7};
+  program.buffers.push_back(std::move(buffer));
+  outer.body_steps += 2;
+  program.steps[0]->action.Set(outer);
+  for (bool sends : {true, false}) {
+    auto step = std::make_unique<fb::StepT>();
+    sends ? step->action.Set(fb::SendT()) : step->action.Set(fb::ReceiveT());
+    program.steps.insert(program.steps.begin() + 2, std::move(step));
+  }
+  EXPECT_EQ(trafficOf(program), (rt::Traffic{6 + 40 + 1, 6 * 4 + 40 * 40 + 400, 5, 140, 5, 140}));
+  program.steps.erase(program.steps.begin() + 2, program.steps.begin() + 4);
+  outer.body_steps -= 2;
+  program.steps[0]->action.Set(outer);
+
   program.steps[2]->action.AsWhile()->rounds = 0;
   rt::Traffic traffic = trafficOf(program);
   EXPECT_EQ(traffic, (rt::Traffic{6 + 5 + 1, 6 * 4 + 5 * 40 + 400, 0, 0, 0, 0, /*isLowerBound=*/true}));

@@ -46,3 +46,40 @@ func.func @rounds(%x: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"da
   }
   return %0 : tensor<6xf32>
 }
+
+// -----
+
+// Transfers in loops of which it is known how often they go round: one round of all is followed by the next one of all.
+dist.mesh @stage0 <stage = 1>
+dist.mesh @stage1 <stage = 1, first = 1>
+// CHECK-LABEL: func.func @sender
+func.func @sender(%x: tensor<6xf32>) -> tensor<6xf32> attributes {dist.step = "train", dist.mesh = @stage0} {
+  %zero = dgc.constant dense<0> : tensor<i32>
+  %r:2 = dgc.while rounds 3 (%i = %zero, %h = %x) attributes {dgc.counted} : tensor<i32>, tensor<6xf32> {
+    %n = dgc.constant dense<3> : tensor<i32>
+    %more = dgc.compare lt %i, %n : tensor<i32>
+    dgc.condition %more : tensor<i1>
+  } do {
+    %one = dgc.constant dense<1> : tensor<i32>
+    dist.send %h channel 0 from @stage0 to @stage1 : tensor<6xf32>
+    %y = dist.recv channel 1 from @stage1 to @stage0 : tensor<6xf32>
+    %j = dgc.add %i, %one : tensor<i32>
+    dgc.yield %j, %y : tensor<i32>, tensor<6xf32>
+  }
+  return %r#1 : tensor<6xf32>
+}
+func.func @receiver() attributes {dist.step = "train", dist.mesh = @stage1} {
+  %zero = dgc.constant dense<0> : tensor<i32>
+  %r = dgc.while rounds 3 (%i = %zero) attributes {dgc.counted} : tensor<i32> {
+    %n = dgc.constant dense<3> : tensor<i32>
+    %more = dgc.compare lt %i, %n : tensor<i32>
+    dgc.condition %more : tensor<i1>
+  } do {
+    %one = dgc.constant dense<1> : tensor<i32>
+    %y = dist.recv channel 0 from @stage0 to @stage1 : tensor<6xf32>
+    dist.send %y channel 1 from @stage1 to @stage0 : tensor<6xf32>
+    %j = dgc.add %i, %one : tensor<i32>
+    dgc.yield %j : tensor<i32>
+  }
+  return
+}

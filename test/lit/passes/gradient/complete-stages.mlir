@@ -88,3 +88,41 @@ func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = dgc.exponential %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// In a loop over micro-batches as outside: slices of inputs are where they are used, what is reduced where its operand is. The
+// counter is every stage's. The weight belongs to the stage that reads it in the loop, and its update is there.
+dist.mesh @mesh <stage = 2>
+// CHECK-LABEL: func.func @rounds(%{{.*}}: tensor<4xf32> {dgc.state = @w, dist.stage = 1 : i64}
+// CHECK: dgc.while
+// CHECK: dgc.reshape %{{.*}} to [1] : tensor<i32>
+// CHECK: dgc.gather {{.*}} {dist.stage = 0 : i64}
+// CHECK: dgc.reshape {{.*}} {dist.stage = 0 : i64}
+// CHECK: dgc.reduce {{.*}} {dist.stage = 1 : i64}
+// CHECK: dgc.add {{.*}} {dist.stage = 1 : i64} : tensor<f32>
+// CHECK: dgc.add %{{[^ ]*}}, %{{[^ ]*}} : tensor<i32>
+// CHECK: dgc.subtract {{.*}} {dist.stage = 1 : i64}
+func.func @rounds(%w: tensor<4xf32> {dgc.state = @w}, %x: tensor<8x4xf32>) -> (tensor<4xf32> {dgc.state = @w}) {
+  %zero = dgc.constant dense<0> : tensor<i32>
+  %none = dgc.constant dense<0.0> : tensor<f32>
+  %r:2 = dgc.while rounds 8 (%i = %zero, %l = %none) with (%xs = %x, %v = %w) attributes {dgc.counted, dgc.microbatch_loop} : tensor<i32>, tensor<f32>, tensor<8x4xf32>, tensor<4xf32> {
+    %n = dgc.constant dense<8> : tensor<i32>
+    %more = dgc.compare lt %i, %n : tensor<i32>
+    dgc.condition %more : tensor<i1>
+  } do {
+    %one = dgc.constant dense<1> : tensor<i32>
+    %at = dgc.reshape %i to [1] : tensor<i32>
+    %slice = dgc.gather %xs, %at dim 0 : tensor<8x4xf32>, tensor<1xi32>
+    %xi = dgc.reshape %slice to [4] : tensor<1x4xf32>
+    %h = dgc.tanh %xi {dist.stage = 0 : i64} : tensor<4xf32>
+    %y = dgc.multiply %h, %v {dist.stage = 1 : i64} : tensor<4xf32>
+    %s = dgc.reduce sum %y dims [0] : tensor<4xf32>
+    %p = dgc.add %l, %s : tensor<f32>
+    %j = dgc.add %i, %one : tensor<i32>
+    dgc.yield %j, %p : tensor<i32>, tensor<f32>
+  }
+  %b = dgc.broadcast_in_dim %r#1 dims [] to [4] : tensor<f32>
+  %u = dgc.subtract %w, %b : tensor<4xf32>
+  return %u : tensor<4xf32>
+}

@@ -41,7 +41,7 @@ func.func @waits(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32
 
 // -----
 
-// A maximum is no sum, 3 examples are not for two workers, and a stage has its own order: all of them are written out.
+// A maximum is no sum, and 3 examples are not for two workers: all of them are written out.
 // CHECK-LABEL: func.func @maximum
 // CHECK-NOT: dgc.while
 // CHECK: dgc.maximum
@@ -62,18 +62,6 @@ func.func @odd(%x: tensor<12x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> 
 
 // -----
 
-// On two stages; on one the loop is there.
-// CHECK-LABEL: func.func @stages
-// CHECK-NOT: dgc.while
-// CHECK: dgc.microbatch = 3
-func.func @stages(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> {
-  %t = dgc.tanh %x {dist.stage = 0 : i64} : tensor<16x4xf32>
-  %m = dgc.reduce sum %t dims [0] {dist.stage = 1 : i64} : tensor<16x4xf32>
-  return %m : tensor<4xf32>
-}
-
-// -----
-
 // CHECK-LABEL: func.func @one_stage
 // CHECK: dgc.while rounds 4
 // CHECK-SAME: dist.stage = 1
@@ -83,4 +71,50 @@ func.func @stages(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf3
 func.func @one_stage(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> {
   %m = dgc.reduce sum %x dims [0] {dist.stage = 1 : i64} : tensor<16x4xf32>
   return %m : tensor<4xf32>
+}
+
+// -----
+
+// On several stages there is one loop, and ops keep their stages: what is added up is where the addend is.
+// CHECK-LABEL: func.func @stages
+// CHECK: dgc.while rounds 4
+// CHECK-SAME: attributes {dgc.counted, dgc.microbatch_loop} :
+// CHECK: dgc.tanh %{{.*}} {dist.stage = 0 : i64} : tensor<4x4xf32>
+// CHECK: %[[S:.*]] = dgc.reduce sum %{{.*}} dims [0] {dist.stage = 1 : i64} : tensor<4x4xf32>
+// CHECK: dgc.add %{{.*}}, %[[S]] {dist.stage = 1 : i64} : tensor<4xf32>
+// CHECK-NOT: dgc.while
+func.func @stages(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> {
+  %t = dgc.tanh %x {dist.stage = 0 : i64} : tensor<16x4xf32>
+  %e = dgc.exponential %t {dist.stage = 1 : i64} : tensor<16x4xf32>
+  %s = dgc.reduce sum %e dims [0] {dist.stage = 1 : i64} : tensor<16x4xf32>
+  return %s : tensor<4xf32>
+}
+
+// -----
+
+// The forward pass goes back to stage 0.
+// CHECK-LABEL: func.func @back
+// CHECK-NOT: dgc.while
+// CHECK: dgc.microbatch = 3
+func.func @back(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> {
+  %t = dgc.tanh %x {dist.stage = 0 : i64} : tensor<16x4xf32>
+  %e = dgc.exponential %t {dist.stage = 1 : i64} : tensor<16x4xf32>
+  %f = dgc.tanh %e {dist.stage = 0 : i64} : tensor<16x4xf32>
+  %s = dgc.reduce sum %f dims [0] {dist.stage = 1 : i64} : tensor<16x4xf32>
+  return %s : tensor<4xf32>
+}
+
+// -----
+
+// Micro-batches of several stages wait for each other.
+// CHECK-LABEL: func.func @levels
+// CHECK-NOT: dgc.while
+// CHECK: dgc.microbatch = 3
+func.func @levels(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> {
+  %t = dgc.tanh %x {dist.stage = 0 : i64} : tensor<16x4xf32>
+  %n = dgc.reduce sum %t dims [0] {dist.stage = 1 : i64} : tensor<16x4xf32>
+  %b = dgc.broadcast_in_dim %n dims [1] to [16, 4] {dist.stage = 1 : i64} : tensor<4xf32>
+  %d = dgc.divide %t, %b {dist.stage = 1 : i64} : tensor<16x4xf32>
+  %s = dgc.reduce sum %d dims [0] {dist.stage = 1 : i64} : tensor<16x4xf32>
+  return %s : tensor<4xf32>
 }

@@ -119,6 +119,48 @@ TEST(PipelineSchedule, NamesAreCheckedWithTheirConditions) {
   EXPECT_NE(error.find("multiple of 4"), std::string::npos);
 }
 
+TEST(PipelineSchedule, SteadyState) {
+  for (auto kind : {PipelineScheduleKind::OneForwardOneBackward, PipelineScheduleKind::ZeroBubbleH1,
+                    PipelineScheduleKind::Interleaved}) {
+    for (int positions : {2, 3, 4}) {
+      const int chunks = kind == PipelineScheduleKind::Interleaved ? 2 : 1, microbatches = 8 * positions;
+      std::string error;
+      PipelineSchedule schedule = *schedulePipeline(kind, positions, microbatches, chunks, error);
+      std::optional<SteadyState> steady = findSteadyState(schedule, *simulate(schedule, {}));
+      ASSERT_TRUE(steady) << positions;
+      EXPECT_EQ(steady->period, chunks > 1 ? positions : 1);
+      for (int times : {1, 2}) {
+        for (size_t delay : {size_t{0}, steady->length - 1}) {
+          std::optional<SteadyState> state = steady->unrolled(times);
+          ASSERT_TRUE(state);
+          state = state->delayed(delay);
+          ASSERT_TRUE(state);
+          EXPECT_GE(state->rounds, 2);
+          ASSERT_LE(state->end(), state->slots.size());
+          // The slots of each round are those of the first one, later micro-batches.
+          for (size_t at = 0; at < state->length * state->rounds; ++at) {
+            SteadyState::Slot first = state->slots[state->first + at % state->length];
+            first.microbatch += static_cast<int>(at / state->length) * state->period;
+            EXPECT_TRUE(state->slots[state->first + at] == first) << at;
+          }
+        }
+      }
+      // No more rounds would fit.
+      EXPECT_LT(steady->slots.size() - steady->length * steady->rounds, 3 * positions * steady->length);
+    }
+  }
+}
+
+TEST(PipelineSchedule, NoSteadyState) {
+  auto steady = [](const PipelineSchedule &schedule) { return findSteadyState(schedule, *simulate(schedule, {})); };
+  EXPECT_FALSE(steady(scheduleGPipe(2, 64))); // what comes again is a pass of one kind, and then of the other
+  EXPECT_FALSE(steady(scheduleOneForwardOneBackward(2, 2)));
+  std::optional<SteadyState> few = steady(scheduleOneForwardOneBackward(2, 4));
+  ASSERT_TRUE(few);
+  EXPECT_FALSE(few->unrolled(2));
+  EXPECT_FALSE(few->delayed(2 * few->length));
+}
+
 TEST(PipelineSchedule, Chart) {
   EXPECT_EQ(chartOf(scheduleOneForwardOneBackward(2, 2), {}),
             "  stage 0 |F0F1    B0B0  B1B1| holds 2\n"
