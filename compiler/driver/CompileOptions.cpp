@@ -205,12 +205,9 @@ private:
   /// written out.
   int64_t loopFrom() const { return !plan.mesh.empty() && asked().overlap == Switch::On ? 5 : 2; }
 
-  /// What is on the stages of a pipeline is known for each op; with servers all ops of micro-batches are on the workers.
   bool mayLoopOverMicrobatches() const {
     const StrategyOptions &s = plan.strategies;
-    const TargetTraits &traits = plan.workers->traits();
-    return s.accumulate && traits.controlFlow && !s.pipeline && (s.servers() || !plan.mesh.has("stage")) &&
-           asked().placement.rules.empty() && !plan.isMeshOfModel;
+    return s.accumulate && plan.workers->traits().controlFlow && !s.pipeline && !plan.isMeshOfModel;
   }
 
   /// From how many micro-batches on they are rounds of a loop; 0: never. Those of a pipeline are where its schedule is in a

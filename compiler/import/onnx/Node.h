@@ -154,6 +154,9 @@ Type elementTypeOf(int64_t number, MLIRContext *context);
 /// Rounds of loops and steps of recurrent layers are written out one after the other.
 inline constexpr int64_t kMostRounds = 1024;
 
+/// An op without a rule, and why it has none where that is known: `'NonZero': the shapes of its results depend on elements`.
+std::string unsupported(StringRef op);
+
 /// How the nodes of an op become ops of dgc. The name has the domain before it, unless that is the main one.
 struct OnnxRule {
   llvm::StringLiteral op;

@@ -201,7 +201,7 @@ LogicalResult OnnxReader::checkNodes(const auto &nodes, int64_t version, Refusal
     if (functions.contains({domain, node.op_type()}))
       continue;
     if (rule == rules.end())
-      unknown.add("'" + name + "'",
+      unknown.add(unsupported(name),
                   NameLoc::get(builder.getStringAttr(node.name().empty() ? name : node.name()), start));
     else if (domain.empty() && failed(checkVersion(version, rule->second->since)))
       return failure();
@@ -339,7 +339,7 @@ LogicalResult OnnxReader::readNode(const onnx::NodeProto &proto, GraphValues &va
   Node node(proto, values, b, readInner);
   const OnnxRule *rule = rules.lookup(ruleOf(proto));
   if (!rule)
-    return node.refuse("dgc has no equivalent for this op");
+    return error() << "dgc has no equivalent for " << unsupported(ruleOf(proto)) << ", which node '" << name << "' is";
   if (hasList && !rule->takesLists)
     return node.refuse("its operand is a sequence");
   if (DenseElementsAttr known = hasList || hasWeight ? DenseElementsAttr() : computeConstant(node))

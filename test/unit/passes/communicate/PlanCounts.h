@@ -30,12 +30,14 @@ inline std::string inWords(const Sums &sums) {
 
 inline Sums sumsOf(const fb::Program &program) {
   Sums sums;
-  for (const fb::Step *step : *program.steps())
-    if (const fb::Collective *collective = step->action_as_Collective()) {
-      Sum &sum = sums[fb::EnumNameCollectiveKind(collective->kind())];
-      ++sum.count;
-      sum.bytes += rt::payloadBytes(*collective);
-    }
+  rt::forEachStep(program, [&](const fb::Step &step, rt::StepRuns runs) {
+    const fb::Collective *collective = step.action_as_Collective();
+    if (!collective)
+      return;
+    Sum &sum = sums[fb::EnumNameCollectiveKind(collective->kind())];
+    sum.count += int64_t(runs.times);
+    sum.bytes += int64_t(runs.times * rt::payloadBytes(*collective));
+  });
   rt::Traffic traffic = rt::trafficOf(program);
   if (traffic.sends)
     sums["Send"] = {int64_t(traffic.sends), int64_t(traffic.sentBytes)};

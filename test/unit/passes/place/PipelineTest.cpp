@@ -3,6 +3,7 @@
 #include "test/unit/passes/place/StagedModel.h"
 
 #include "runtime/artifact/Groups.h"
+#include "runtime/artifact/PlanTraffic.h"
 #include "runtime/artifact/Reader.h"
 
 #include <optional>
@@ -141,6 +142,20 @@ TEST(Memory, IsThatOfTheMicrobatchesInFlight) {
   }
 }
 
+// The same for any number of micro-batches, from those on that are rounds of a loop, but for inputs of the whole batch.
+TEST(Memory, OfRoundsIsThatOfAFewMicrobatches) {
+  for (const char *schedule : {"1f1b", "zb-h1"}) {
+    std::vector<uint64_t> few = memoryOf(schedule, 16), many = memoryOf(schedule, 32);
+    ASSERT_EQ(few.size(), many.size());
+    for (size_t stage = 0; stage < few.size(); ++stage) {
+      const bool hasInputs = stage == 0 || stage + 1 == few.size();
+      EXPECT_NEAR(static_cast<double>(many[stage] - few[stage]), hasInputs ? 16 * valueBytes : 0,
+                  hasInputs ? valueBytes : 0)
+          << schedule << ", stage " << stage;
+    }
+  }
+}
+
 // What inputs alone give, and all micro-batches wait for, is there before the first forward pass: the schedule is that
 // of a constant denominator, and holds as much.
 TEST(Memory, IsThatOfAConstantDenominator) {
@@ -154,20 +169,18 @@ TEST(Memory, IsThatOfAConstantDenominator) {
 
 // With m micro-batches each boundary has m activations forward and m gradients back; loss and accuracy come once.
 TEST(Transfers, AreOnePerMicrobatchAndBoundary) {
-  auto bytes = compileText(mlp(2), optionsOf({"1f1b", "stage=2", 2, 6}, 1));
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
-  auto artifact = dgc::rt::loadBytes(*bytes);
-  ASSERT_TRUE(artifact.ok()) << artifact.status();
-  int sends[2] = {}, receives[2] = {};
-  for (uint32_t rank : {0, 1})
-    for (const auto *step : *dgc::rt::programOf((*artifact)->plan(), "train", rank)->steps()) {
-      sends[rank] += step->action_as_Send() != nullptr;
-      receives[rank] += step->action_as_Receive() != nullptr;
+  for (int microbatches : {3, 6, 24}) { // written out, and in a loop
+    auto bytes = compileText(mlp(2), optionsOf({"1f1b", "stage=2", 2, microbatches}, 1));
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    auto artifact = dgc::rt::loadBytes(*bytes);
+    ASSERT_TRUE(artifact.ok()) << artifact.status();
+    const uint64_t each = microbatches;
+    for (uint32_t rank : {0, 1}) {
+      dgc::rt::Traffic traffic = dgc::rt::trafficOf(*dgc::rt::programOf((*artifact)->plan(), "train", rank));
+      EXPECT_EQ(traffic.sends, each + (rank == 1 ? 2 : 0));
+      EXPECT_EQ(traffic.receives, each + (rank == 0 ? 2 : 0));
     }
-  EXPECT_EQ(sends[0], 6);
-  EXPECT_EQ(receives[0], 6 + 2);
-  EXPECT_EQ(sends[1], 6 + 2);
-  EXPECT_EQ(receives[1], 6);
+  }
 }
 
 TEST(Refusals, SayWhatWouldBeAccepted) {
