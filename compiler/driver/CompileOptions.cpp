@@ -211,12 +211,12 @@ private:
   }
 
   /// From how many micro-batches on they are rounds of a loop; 0: never. Those of a pipeline are where its schedule is in a
-  /// steady state for so long that rounds need not copy what they carry.
+  /// steady state for some rounds, and the plan need not be one of the least memory.
   int64_t loopMicrobatchesFrom() const {
     if (mayLoopOverMicrobatches())
       return loopFrom();
     const StrategyOptions &s = plan.strategies;
-    if (!s.pipeline || s.accumulate || !plan.workers->traits().controlFlow)
+    if (!s.pipeline || s.accumulate || !plan.workers->traits().controlFlow || asked().memoryLimit.bytes >= 0)
       return 0;
     std::string error;
     const int64_t microbatches = asked().microbatches.value, positions = plan.mesh.sizeOf("stage");
@@ -225,7 +225,7 @@ private:
     std::optional<PipelineSchedule> schedule = schedulePipeline(*s.pipeline, positions, microbatches, chunks, error);
     std::optional<PipelineTimes> times = schedule ? simulate(*schedule, {}) : std::nullopt;
     std::optional<SteadyState> steady = times ? findSteadyState(*schedule, *times) : std::nullopt;
-    return steady && steady->unrolled(chunks > 1 ? 2 : static_cast<int>(positions)) ? microbatches : 0;
+    return steady && steady->unrolled(2) ? microbatches : 0;
   }
 
   /// A loop of fewer layers is not worth what copies of their weights and activations cost.

@@ -2,6 +2,7 @@
 
 #include "passes/communicate/Uniformity.h"
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -90,9 +91,10 @@ bool Uniformity::visitRegions(RegionTiesOpInterface op, const Varies &decided) {
   for (bool again = true; again;) { // what a value may differ along only grows
     again = false;
     Varies inside = decided;
-    for (Value value : ties.deciders)
-      if (Varies each = of(value))
-        join(inside, each.axes, each.because);
+    if (!op->hasAttr(kCountedAttr)) // devices do those rounds whatever the condition gives
+      for (Value value : ties.deciders)
+        if (Varies each = of(value))
+          join(inside, each.axes, each.because);
     auto flow = [&](Value from, Value to) { again |= add(to, of(from)); };
     for (const RegionTies::Same &each : ties.same)
       each.operand >= 0 ? flow(each.outside, each.inside) : flow(each.inside, each.outside);
@@ -117,7 +119,7 @@ bool Uniformity::visitRegions(RegionTiesOpInterface op, const Varies &decided) {
 LogicalResult dgc::verifyUniform(func::FuncOp function) {
   SmallVector<RegionTiesOpInterface> loops;
   function.walk([&](RegionTiesOpInterface op) {
-    if (communicatesInside(op))
+    if (communicatesInside(op) && !op->hasAttr(kCountedAttr))
       loops.push_back(op);
   });
   if (loops.empty())

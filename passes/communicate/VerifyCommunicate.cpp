@@ -32,11 +32,11 @@ public:
   explicit PlanBuilder(ArrayRef<func::FuncOp> functions) {
     for (func::FuncOp function : functions) {
       bool hasLoops = false;
-      function.walk([&](WhileOp loop) { hasLoops |= hasTransfers(loop); });
+      function.walk([&](WhileOp loop) { hasLoops |= hasTransfers(loop.getBody()); });
       auto name = function->getAttrOfType<FlatSymbolRefAttr>(kMeshAttr);
-      if (!hasLoops || !name)
-        continue;
-      MeshAttr mesh = lookupMesh(function, name);
+      MeshAttr mesh = hasLoops && name ? lookupMesh(function, name) : MeshAttr();
+      if (!mesh)
+        continue; // addLoop says so
       for (int64_t device = 0; device < mesh.getNumDevices(); ++device)
         inLoops.push_back(mesh.getFirst() + device);
     }
@@ -52,9 +52,9 @@ public:
   const CommunicationPlan &getPlan() const { return plan; }
 
 private:
-  static bool hasTransfers(Operation *op) {
-    return op
-        ->walk([](Operation *inside) {
+  static bool hasTransfers(Region &region) {
+    return region
+        .walk([](Operation *inside) {
           return isa<TransferOpInterface>(inside) ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
@@ -64,20 +64,21 @@ private:
     for (Operation &op : block) {
       if (auto done = dyn_cast<DoneOp>(op))
         addCollective(done.getInputs()[0].getDefiningOp<CollectiveOpInterface>(), "the end of ");
-      const bool isJoint = op.getNumRegions() > 0 && hasTransfers(&op);
-      if (isJoint && !op.hasAttr(kCountedAttr))
+      const bool isJoint = llvm::any_of(op.getRegions(), hasTransfers);
+      auto loop = dyn_cast<WhileOp>(op);
+      if (isJoint && (!loop || !loop.getRounds() || !op.hasAttr(kCountedAttr) || hasTransfers(loop.getCondition())))
         return op.emitOpError(
-            "sends or receives in it, and other devices may do another number of rounds: only a loop that "
-            "is counted (dgc.counted) may have transfers");
+            "sends or receives in it, and other devices may do another number of rounds: only the body of a "
+            "loop that is counted (rounds, dgc.counted) may have transfers");
       depth += isJoint;
-      if (isJoint)
-        addLoop(cast<WhileOp>(op), "the beginning of ");
+      if (isJoint && failed(addLoop(loop, "the beginning of ")))
+        return failure();
       for (Region &region : op.getRegions())
         for (Block &inside : region)
           if (failed(add(inside, next)))
             return failure();
-      if (isJoint)
-        addLoop(cast<WhileOp>(op), "the end of ");
+      if (isJoint && failed(addLoop(loop, "the end of ")))
+        return failure();
       depth -= isJoint;
       if (!isa<CollectiveOpInterface, TransferOpInterface>(op))
         continue;
@@ -96,13 +97,16 @@ private:
   }
 
   /// All devices with such loops come to it together.
-  void addLoop(WhileOp loop, StringRef which) {
+  LogicalResult addLoop(WhileOp loop, StringRef which) {
+    auto name = loop->getParentOfType<func::FuncOp>()->getAttrOfType<FlatSymbolRefAttr>(kMeshAttr);
+    MeshAttr mesh = name ? lookupMesh(loop, name) : MeshAttr();
+    if (!mesh)
+      return loop.emitOpError("has transfers, and its function does not say which devices run it (dist.mesh)");
     std::string text = (which + "a loop of " + Twine(loop.getRounds().value_or(0)) + " rounds").str();
     const uint32_t signature = intern(text, signatureNumbers, plan.signatures), location = locationOf(loop);
-    MeshAttr mesh =
-        lookupMesh(loop, loop->getParentOfType<func::FuncOp>()->getAttrOfType<FlatSymbolRefAttr>(kMeshAttr));
     for (int64_t device = 0; device < mesh.getNumDevices(); ++device)
       worker(mesh.getFirst() + device).push_back({Communication::Kind::Collective, 0, signature, 0, 0, location});
+    return success();
   }
 
   /// The number of a text in a table; appends it when it is new.
@@ -123,7 +127,7 @@ private:
   /// What must be the same on all sides: all that the collective does, and the types.
   uint32_t signatureOf(CollectiveOpInterface op, StringRef which) {
     CollectiveDescription description = op.describe();
-    std::string text = (which + op->getName().getStringRef()).str();
+    std::string text = (which + op->getName().getStringRef()).str() + inLoopsText();
     llvm::raw_string_ostream os(text);
     if (description.reduction)
       os << ' ' << stringifyReduction(*description.reduction);
@@ -135,6 +139,9 @@ private:
       llvm::interleave(description.permutation, os << " to ", ",");
     return signatureOf(std::move(text), op->getOperandTypes());
   }
+
+  /// What is communicated in a loop that others go through, too, is so on all sides.
+  std::string inLoopsText() const { return depth ? " in " + std::to_string(depth) + " loops" : ""; }
 
   uint32_t locationOf(Operation *op) {
     std::string text;
@@ -198,8 +205,7 @@ private:
     bool sends = op.isSend();
     uint32_t location = locationOf(op), channel = op.getChannel();
     uint32_t sources = source.getNumDevices(), targets = target.getNumDevices();
-    uint32_t signature = signatureOf(depth ? "transfer in " + std::to_string(depth) + " loops" : "transfer",
-                                     Type(typeOfPart(op, sources)));
+    uint32_t signature = signatureOf("transfer" + inLoopsText(), Type(typeOfPart(op, sources)));
     auto kind = sends ? Communication::Kind::Send : Communication::Kind::Receive;
     for (uint32_t position = 0; position < sources; ++position)
       for (uint32_t other : rt::targetsOf(position, sources, targets, op.getGathered())) {

@@ -46,7 +46,7 @@ public:
     if (stages.size() == 1)
       stage = stages.front();
     isAcrossStages = llvm::count_if(stages, [](Attribute each) { return each != nullptr; }) > 1;
-    return stages.size() == 1 || (isAcrossStages && !areLevels && goesForward());
+    return stages.size() == 1 || (isAcrossStages && !areLevels && followsStages());
   }
 
   void run() {
@@ -66,8 +66,9 @@ public:
   Attribute stage; // of all that micro-batches compute; null: there are no stages, or several
 
 private:
-  /// True where no op of the forward pass needs a value of a later stage.
-  bool goesForward() {
+  /// True where the forward pass goes from stage to stage, and the backward pass, which is all that loss, metrics and outputs
+  /// do not need, goes back.
+  bool followsStages() {
     llvm::DenseSet<Operation *> forward;
     SmallVector<Value> work;
     for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
@@ -76,15 +77,19 @@ private:
     while (!work.empty())
       if (Operation *op = work.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
         llvm::append_range(work, op->getOperands());
-    auto stageOf = [](Operation *op) { return op->getAttrOfType<IntegerAttr>(dist::kStageAttr); };
-    return llvm::none_of(forward, [&](Operation *op) {
-      IntegerAttr own = stageOf(op);
-      return own && analysis.getExecution(op).perMicrobatch && llvm::any_of(op->getOperands(), [&](Value operand) {
-               Operation *def = operand.getDefiningOp();
-               IntegerAttr before = def ? stageOf(def) : IntegerAttr();
-               return before && analysis.getExecution(def).perMicrobatch && before.getInt() > own.getInt();
-             });
-    });
+    auto stageOf = [&](Operation *op) {
+      return op && analysis.getExecution(op).perMicrobatch ? op->getAttrOfType<IntegerAttr>(dist::kStageAttr)
+                                                           : IntegerAttr();
+    };
+    for (Operation &op : block.without_terminator())
+      for (Value operand : op.getOperands()) {
+        IntegerAttr to = stageOf(&op), from = stageOf(operand.getDefiningOp());
+        const bool isForward = forward.contains(&op);
+        if (to && from && isForward == forward.contains(operand.getDefiningOp()) &&
+            (isForward ? from.getInt() > to.getInt() : from.getInt() < to.getInt()))
+          return false;
+      }
+    return true;
   }
 
   int64_t levelOf(Value value) const {

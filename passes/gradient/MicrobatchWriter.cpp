@@ -42,6 +42,18 @@ Operation *MicrobatchWriter::cloneOnParts(Operation *op, ArrayRef<Value> operand
 
 Value MicrobatchWriter::rematerialized(Value value, unsigned dim) {
   Operation *op = value.getDefiningOp();
+  if (auto iota = dyn_cast_or_null<IotaOp>(op);
+      iota && iota->getNumOperands() == 0 && iota.getDimension() != static_cast<int64_t>(dim)) {
+    // The same numbers for all examples.
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = sizeOfPart(shape[dim]);
+    Operation *part = IotaOp::create(builder, iota.getLoc(), type.clone(shape), iota.getDimension(), Value());
+    if (Attribute stage = op->getDiscardableAttr(dist::kStageAttr))
+      part->setDiscardableAttr(dist::kStageAttr, stage);
+    tag(part);
+    return part->getResult(0);
+  }
   auto interface = dyn_cast_or_null<ShardingRuleOpInterface>(op);
   if (!interface || !analysis.knows(op) || analysis.getLayout(value).kind != MicrobatchLayout::Whole ||
       op->getNumResults() != 1 || !isPure(op) || op->getNumRegions() > 0 || isa<PositionalOpInterface>(op))

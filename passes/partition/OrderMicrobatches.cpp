@@ -296,7 +296,7 @@ struct OrderMicrobatches : dgc::impl::OrderMicrobatchesPassBase<OrderMicrobatche
     else
       loop.emitRemark() << "the micro-batches go through the stages one after the other: "
                         << (steady ? "the model does not give the stages their work in the order of the schedule"
-                                   : "the schedule has no part that comes again and again with so few of them");
+                                   : "the schedule has no steady state with that number of them");
   }
 };
 } // namespace

@@ -213,11 +213,14 @@ private:
   /// Of one choice of rounds, in bits: what is copied for each micro-batch, and the most that micro-batches hold.
   struct Cost {
     int64_t copied = 0, held = 0;
-    bool operator<(const Cost &other) const { return std::pair(copied, held) < std::pair(other.copied, other.held); }
+    /// Memory first: a copy takes much less time than what computes the value.
+    bool operator<(const Cost &other) const {
+      return std::pair(2 * held + copied, copied) < std::pair(2 * other.held + other.copied, other.copied);
+    }
   };
 
-  /// Rounds of so many micro-batches that what is carried need not be copied, where there are enough of them, that begin
-  /// where it costs the least memory.
+  /// Rounds of so many micro-batches, and that begin where, it costs the least memory, without copies of what is carried if
+  /// that costs little more.
   bool chooseRounds() {
     const SteadyState steady = state;
     std::optional<std::pair<Cost, SteadyState>> best;
@@ -259,12 +262,17 @@ private:
     llvm::DenseSet<Instance> placed; // where what is carried is
     for (auto [value, microbatch] : live) {
       cost.held += bitsOf(value); // all the time
+      const Instance following(value, microbatch + state.period);
       auto last = lastUse.find({value, microbatch});
-      const size_t next = *positionOf(value, microbatch + state.period);
-      if (next < state.first || (last != lastUse.end() && last->second >= next))
-        cost.copied += bitsOf(value);
-      else
-        placed.insert({value, microbatch + state.period});
+      const size_t next = *positionOf(value, following.second);
+      const bool isCarried = next < state.first;
+      if (!isCarried && (last == lastUse.end() || last->second < next)) {
+        placed.insert(following);
+        continue;
+      }
+      cost.copied += bitsOf(value);
+      if (!isCarried)
+        lastUse[following] = end - 1; // where it is copied
     }
     SmallVector<int64_t> change(state.length + 1); // of what else is held
     for (auto [instance, last] : lastUse) {

@@ -154,6 +154,8 @@ CommunicationWriter::Entry CommunicationWriter::loopEntry(const a::Program &prog
 std::vector<CommunicationWriter::Entry> CommunicationWriter::entriesOf(const a::Program &program) {
   std::vector<Entry> entries;
   std::vector<std::pair<uint32_t, uint32_t>> loops; // with transfers, that are open: the step, the one behind the last
+  // What is communicated in a loop that others go through, too, is so on all sides.
+  auto inLoops = [&] { return loops.empty() ? std::string() : str("in ", loops.size(), " loops: "); };
   // A collective that goes on is there twice, and everybody must come to both: more than what is needed.
   std::vector<uint32_t> underWay;
   auto end = [&](uint32_t awaited) {
@@ -181,12 +183,11 @@ std::vector<CommunicationWriter::Entry> CommunicationWriter::entriesOf(const a::
       c.kind = kind;
       const bool hasParts = kind == Communication::Kind::Receive && op.gathered();
       const uint32_t parts = hasParts ? plan.groups()->Get(static_cast<uint32_t>(op.group()))->rank_count() : 1;
-      c.signature = signatures[transferSignature(*program.buffers()->Get(op.buffer()), parts) +
-                               (loops.empty() ? "" : str(" in ", loops.size(), " loops"))];
+      c.signature = signatures[inLoops() + transferSignature(*program.buffers()->Get(op.buffer()), parts)];
       c.channel = op.channel();
       entry.end = op;
     };
-    visitCommunication(step, Overloaded{[&](const a::Collective &op) { entry = entryOf(op, ""); },
+    visitCommunication(step, Overloaded{[&](const a::Collective &op) { entry = entryOf(op, inLoops()); },
                                         [&](const a::Send &op) { transfer(Communication::Kind::Send, op); },
                                         [&](const a::Receive &op) { transfer(Communication::Kind::Receive, op); }});
     c.place = places[str("step ", i, " of '", program.name()->c_str(), "'")];

@@ -428,13 +428,15 @@ absl::Status ProgramRunner::decide(const Control &control, absl::FunctionRef<abs
     return run(holds());
   }
   Abort &abort = executor->transport.interruption();
-  while (true) {
+  // Others may communicate as often as a counted loop has rounds: what its test gives decides nothing.
+  for (uint64_t round = 0; control.rounds == 0 || round < control.rounds; ++round) {
     if (abort.raised()) // it may be that the loop has no end
       return abort.status();
     DGC_RETURN_IF_ERROR(run(/*isFirst=*/true));
     DGC_RETURN_IF_ERROR(fetch());
-    if (!holds())
+    if (control.rounds == 0 && !holds())
       return absl::OkStatus();
     DGC_RETURN_IF_ERROR(run(/*isFirst=*/false));
   }
+  return absl::OkStatus();
 }

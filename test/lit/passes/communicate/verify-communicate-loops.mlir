@@ -76,7 +76,7 @@ func.func @f0(%x: tensor<6xf32>) attributes {dist.step = "train", dist.mesh = @s
     dgc.condition %more : tensor<i1>
   } do {
     %one = dgc.constant dense<1> : tensor<i32>
-    // expected-error @-6 {{sends or receives in it, and other devices may do another number of rounds: only a loop that is counted (dgc.counted) may have transfers}}
+    // expected-error @-6 {{sends or receives in it, and other devices may do another number of rounds: only the body of a loop that is counted (rounds, dgc.counted) may have transfers}}
     dist.send %v channel 0 from @stage0 to @stage1 : tensor<6xf32>
     %j = dgc.add %i, %one : tensor<i32>
     dgc.yield %j : tensor<i32>

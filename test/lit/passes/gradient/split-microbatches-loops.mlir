@@ -118,3 +118,17 @@ func.func @levels(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf3
   %s = dgc.reduce sum %d dims [0] {dist.stage = 1 : i64} : tensor<16x4xf32>
   return %s : tensor<4xf32>
 }
+
+// -----
+
+// Numbers along another dimension are the same for all examples: they are not gathered.
+// CHECK-LABEL: func.func @numbers
+// CHECK: dgc.while
+// CHECK: dgc.iota dim 1 : tensor<4x4xf32>
+// CHECK: dgc.yield
+func.func @numbers(%x: tensor<16x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<4xf32> {
+  %i = dgc.iota dim 1 : tensor<16x4xf32>
+  %y = dgc.multiply %x, %i : tensor<16x4xf32>
+  %s = dgc.reduce sum %y dims [0] : tensor<16x4xf32>
+  return %s : tensor<4xf32>
+}

@@ -2,9 +2,9 @@
 // RUN: dgc-opt %s -split-input-file -dgc-order-microbatches="name=zb-h1" -verify-diagnostics | FileCheck %s --check-prefix=ZERO
 // RUN: dgc-opt %s -split-input-file -dgc-order-microbatches="name=1f1b" -dgc-cut-programs -verify-diagnostics | FileCheck %s --check-prefix=CUT
 
-// Two stages, 12 micro-batches. Rounds have two of them, so that what is carried is computed where it is carried; the slots
-// before and after the rounds are written out. The first addend is not added to zeros. What stage 0 has of one micro-batch for
-// its backward pass is carried, and nothing for stage 1.
+// Two stages, 12 micro-batches: the first slots, five rounds of two micro-batches, so that
+// what is carried is not copied, the last slots. The first addend is not added to
+// zeros. What stage 0 has of one micro-batch for its backward pass is carried, and nothing for stage 1.
 // CHECK: module attributes {dist.pipeline = {chunks = 1 : i64, microbatches = 12 : i64, positions = 2 : i64, schedule = "1f1b"}}
 // CHECK-LABEL: func.func @train
 // CHECK: dgc.tanh {{.*}} dist.stage = 0
