@@ -123,7 +123,7 @@ std::vector<uint64_t> memoryOf(const char *schedule, int microbatches, bool isCo
 TEST(Memory, IsThatOfTheMicrobatchesInFlight) {
   for (const std::string schedule : {"gpipe", "1f1b"}) {
     std::optional<int64_t> rest[3]; // of the first stage, of those between, of the last one
-    for (int microbatches : {6, 8}) {
+    for (int microbatches : {6, 7}) { // written out
       std::vector<uint64_t> bytes = memoryOf(schedule.c_str(), microbatches);
       ASSERT_EQ(bytes.size(), 4u);
       for (int stage = 0; stage < 4; ++stage) {
