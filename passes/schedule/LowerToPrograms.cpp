@@ -315,15 +315,22 @@ static LogicalResult lowerStates(ModuleOp module) {
     Type local = globalType;
     Attribute sharding;
     FlatSymbolRefAttr mesh; // of the workers that hold it: those of the functions that take or give it
+    auto isState = [&](Attribute symbol) { return symbol == FlatSymbolRefAttr::get(state.getSymNameAttr()); };
+    auto holdAs = [&](Type type, Attribute how, func::FuncOp function) {
+      local = dropEncoding(cast<RankedTensorType>(type));
+      sharding = how;
+      mesh = function->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr);
+    };
+    bool isTaken = false;
     for (auto function : module.getOps<func::FuncOp>()) {
-      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-        auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, kStateAttr);
-        if (symbol && symbol.getAttr() == state.getSymNameAttr()) {
-          local = function.getArgument(i).getType();
-          sharding = function.getArgAttr(i, dist::kShardingAttr);
-          mesh = function->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr);
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (isState(function.getArgAttr(i, kStateAttr))) {
+          holdAs(function.getArgument(i).getType(), function.getArgAttr(i, dist::kShardingAttr), function);
+          isTaken = true;
         }
-      }
+      for (unsigned i = 0; i < function.getNumResults() && !isTaken; ++i)
+        if (isState(function.getResultAttr(i, kStateAttr)))
+          holdAs(function.getResultTypes()[i], function.getResultAttr(i, dist::kShardingAttr), function);
     }
     OpBuilder builder(state);
     NamedAttrList attributes(state->getAttrs());

@@ -158,23 +158,21 @@ module @positions {
 // -----
 
 // What a loop carries has a buffer: that of its first value where a step gives it to the loop alone, else one of its own. A step
-// that needs the value of the round before last writes the next one there; what changes places is copied twice. Invariants
+// that needs the value of the round before last writes the next one there. What a copy overwrites is copied before. Invariants
 // are read where they are.
 // CHECK-LABEL: exec.program @loop
 // CHECK-DAG: %[[X:.*]] = exec.buffer private "x"
 // CHECK-DAG: %[[W:.*]] = exec.buffer private "w"
 // CHECK-DAG: %[[A:.*]] = exec.buffer private "carried{{[0-9]+}}" : memref<4xf32>
-// CHECK-DAG: %[[OLD:.*]] = exec.buffer private "old" : memref<4xf32>
 // CHECK:     exec.launch @kernels::@k(%[[X]]) outs(%[[B:.*]] : memref<4xf32>)
 // CHECK:     exec.copy %[[X]] to %[[A]]
 // CHECK:     exec.while %[[P:.*]] rounds 6 : memref<i1> test {
 // CHECK:       exec.launch @kernels::@p(%[[A]]) outs(%[[P]] : memref<i1>)
 // CHECK:     } do {
 // CHECK:       exec.launch @kernels::@two(%[[B]], %[[W]]) outs(%[[N:.*]] : memref<4xf32>)
-// CHECK:       exec.copy %[[A]] to %[[OLD]]
-// CHECK:       exec.copy %[[N]] to %[[A]]
-// CHECK:       exec.copy %[[OLD]] to %[[B]]
-// CHECK:     }
+// CHECK-NEXT:  exec.copy %[[A]] to %[[B]]
+// CHECK-NEXT:  exec.copy %[[N]] to %[[A]]
+// CHECK-NEXT: }
 // CHECK:     exec.output "y" "prediction" %[[A]]
 module {
   func.func @loop(%x: tensor<4xf32> {dgc.input = "x"}, %w: tensor<4xf32> {dgc.input = "w"}) -> (tensor<4xf32> {dgc.output = "y"}) {
@@ -190,6 +188,41 @@ module {
   }
   module @kernels {
     func.func private @k(tensor<4xf32>) -> tensor<4xf32>
+    func.func private @p(tensor<4xf32>) -> tensor<i1>
+    func.func private @two(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  }
+}
+
+// -----
+
+// Two that change places: one is set aside. What is the last to read what is carried, and may not overwrite it, is copied
+// right behind that step.
+// CHECK-LABEL: exec.program @swap
+// CHECK-DAG: %[[A:.*]] = exec.buffer private "carried0" : memref<4xf32>
+// CHECK-DAG: %[[B:.*]] = exec.buffer private "carried1" : memref<4xf32>
+// CHECK-DAG: %[[S:.*]] = exec.buffer private "carried2" : memref<4xf32>
+// CHECK-DAG: %[[OLD:.*]] = exec.buffer private "old" : memref<4xf32>
+// CHECK:     } do {
+// CHECK-NEXT:  exec.launch @kernels::@two(%[[S]], %[[W:.*]]) outs(%[[N:.*]] : memref<4xf32>)
+// CHECK-NEXT:  exec.copy %[[N]] to %[[S]]
+// CHECK-NEXT:  exec.launch @kernels::@two(%[[W]], %[[W]]) outs
+// CHECK-NEXT:  exec.copy %[[B]] to %[[OLD]]
+// CHECK-NEXT:  exec.copy %[[A]] to %[[B]]
+// CHECK-NEXT:  exec.copy %[[OLD]] to %[[A]]
+// CHECK-NEXT: }
+module {
+  func.func @swap(%x: tensor<4xf32> {dgc.input = "x"}, %w: tensor<4xf32> {dgc.input = "w"}) -> (tensor<4xf32> {dgc.output = "y"}, tensor<4xf32> {dgc.output = "s"}) {
+    %0:3 = dgc.while rounds 6 (%a = %x, %b = %w, %s = %x) with (%v = %w) : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {
+      %1 = exec.launch @kernels::@p(%a) : (tensor<4xf32>) -> tensor<i1>
+      dgc.condition %1 : tensor<i1>
+    } do {
+      %1 = exec.launch @kernels::@two(%s, %v) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %2 = exec.launch @kernels::@two(%v, %v) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      dgc.yield %b, %a, %1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+    }
+    return %0#0, %0#2 : tensor<4xf32>, tensor<4xf32>
+  }
+  module @kernels {
     func.func private @p(tensor<4xf32>) -> tensor<i1>
     func.func private @two(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   }
