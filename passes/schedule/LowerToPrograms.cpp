@@ -317,7 +317,7 @@ static LogicalResult lowerStates(ModuleOp module) {
     FlatSymbolRefAttr mesh; // of the workers that hold it: those of the functions that take or give it
     auto isState = [&](Attribute symbol) { return symbol == FlatSymbolRefAttr::get(state.getSymNameAttr()); };
     auto holdAs = [&](Type type, Attribute how, func::FuncOp function) {
-      local = dropEncoding(cast<RankedTensorType>(type));
+      local = dist::dropEncoding(cast<RankedTensorType>(type));
       sharding = how;
       mesh = function->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr);
     };

@@ -255,3 +255,20 @@ module {
     func.func private @k(tensor<4xf32>) -> tensor<4xf32>
   }
 }
+
+// -----
+
+// A variable that is only written is on the workers that write it.
+// CHECK-LABEL: module @written
+// CHECK: exec.variable @s : memref<4xf32> of tensor<4xf32> on @stage1
+module @written {
+  dist.mesh @stage1 <stage = 1, first = 1>
+  dgc.state @s statistic zeros rng 0 : tensor<4xf32>
+  func.func @f(%x: tensor<4xf32> {dgc.input = "x"}) -> (tensor<4xf32> {dgc.state = @s}) attributes {dist.mesh = @stage1} {
+    %0 = exec.launch @kernels::@k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  module @kernels {
+    func.func private @k(tensor<4xf32>) -> tensor<4xf32>
+  }
+}
