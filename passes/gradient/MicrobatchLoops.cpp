@@ -5,6 +5,7 @@
 #include "dialects/dgc/TensorBuilder.h"
 #include "dialects/dgc/TensorUtil.h"
 #include "passes/gradient/MicrobatchWriter.h"
+#include "passes/place/Stages.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -69,14 +70,7 @@ private:
   /// True where the forward pass goes from stage to stage, and the backward pass, which is all that loss, metrics and outputs
   /// do not need, goes back.
   bool followsStages() {
-    llvm::DenseSet<Operation *> forward;
-    SmallVector<Value> work;
-    for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
-      if (!function.getResultAttr(i, kStateAttr))
-        work.push_back(value);
-    while (!work.empty())
-      if (Operation *op = work.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
-        llvm::append_range(work, op->getOperands());
+    const llvm::DenseSet<Operation *> forward = forwardOps(function);
     auto stageOf = [&](Operation *op) {
       return op && analysis.getExecution(op).perMicrobatch ? op->getAttrOfType<IntegerAttr>(dist::kStageAttr)
                                                            : IntegerAttr();

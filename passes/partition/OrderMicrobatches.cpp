@@ -61,7 +61,7 @@ public:
   }
 
   LogicalResult run() {
-    findForward();
+    forward = forwardOps(function);
     findFeeders();
     findWeightGradients();
     SmallVector<std::pair<double, Operation *>> order;
@@ -93,17 +93,6 @@ public:
   ArrayRef<Attribute> getBarriers() const { return barriers.getArrayRef(); }
 
 private:
-  /// What loss, metrics and predictions depend on.
-  void findForward() {
-    SmallVector<Value> work;
-    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
-      if (!resultState(function, i))
-        work.push_back(value);
-    while (!work.empty())
-      if (Operation *op = work.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
-        llvm::append_range(work, op->getOperands());
-  }
-
   /// Ops without a micro-batch that ops with one depend on: communication within a pass, with the micro-batch of what
   /// it moves, or -1; what is computed once for all micro-batches, with that of the last one.
   void findFeeders() {

@@ -7,6 +7,7 @@
 #include "passes/place/Stages.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <map>
@@ -32,10 +33,9 @@ using Place = std::pair<SlotKind, int>;
 class SlotsOfLoop {
 public:
   SlotsOfLoop(func::FuncOp function, WhileOp loop, const SteadyState &state)
-      : body(loop.getBody().front()), numCarried(loop.getCarried().size()) {
+      : body(loop.getBody().front()), numCarried(loop.getCarried().size()), forward(forwardOps(function)) {
     for (const SteadyState::Slot &slot : state.slots)
       hasInputPass |= slot.kind == SlotKind::BackwardInput;
-    findForward(function);
     findWeightGradients();
     for (Operation &op : body.without_terminator()) {
       if (followsFromInputs(&op))
@@ -79,26 +79,6 @@ private:
     if (!hasInputPass)
       return {SlotKind::Backward, stage};
     return {late.contains(op) ? SlotKind::BackwardWeight : SlotKind::BackwardInput, stage};
-  }
-
-  /// What loss, metrics and predictions depend on.
-  void findForward(func::FuncOp function) {
-    SmallVector<Value> work;
-    llvm::DenseSet<Value> seen;
-    for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
-      if (!resultState(function, i))
-        work.push_back(value);
-    while (!work.empty()) {
-      Value value = work.pop_back_val();
-      if (!seen.insert(value).second)
-        continue;
-      llvm::append_range(work, sourcesOf(value));
-      Operation *op = value.getDefiningOp();
-      if (!op || isAcrossStages(op))
-        continue;
-      forward.insert(op);
-      llvm::append_range(work, op->getOperands());
-    }
   }
 
   /// Backward ops after which nothing of the stage and micro-batch is contracted or sent.
@@ -180,12 +160,7 @@ private:
   /// True where the first value that is carried counts the micro-batches from 0.
   bool isCounter() const {
     auto next = yield->getOperand(0).getDefiningOp<AddOp>();
-    auto isConstant = [](Value value, int64_t number) {
-      auto constant = value.getDefiningOp<ConstantOp>();
-      auto elements = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
-      return elements && elements.isSplat() && elements.getSplatValue<APInt>() == number;
-    };
-    return next && next.getLhs() == body.getArgument(0) && isConstant(next.getRhs(), 1) && isConstant(first[0], 0);
+    return next && next.getLhs() == body.getArgument(0) && matchPattern(next.getRhs(), m_One()) && isZeros(first[0]);
   }
 
   /// True where every op comes after what it needs, and what is carried from micro-batch to micro-batch is used in the slot
@@ -214,9 +189,7 @@ private:
   struct Cost {
     int64_t copied = 0, held = 0;
     /// Memory first: a copy takes much less time than what computes the value.
-    bool operator<(const Cost &other) const {
-      return std::pair(2 * held + copied, copied) < std::pair(2 * other.held + other.copied, other.copied);
-    }
+    std::pair<int64_t, int64_t> weighed() const { return {2 * held + copied, copied}; }
   };
 
   /// Rounds of so many micro-batches, and that begin where, it costs the least memory, without copies of what is carried if
@@ -235,7 +208,7 @@ private:
         state = *delayed;
         if (!findLive())
           continue;
-        if (Cost cost = costOfRounds(); !best || cost < best->first)
+        if (Cost cost = costOfRounds(); !best || cost.weighed() < best->first.weighed())
           best = {cost, state};
       }
     }
@@ -381,12 +354,10 @@ private:
     }
     if (Value known = made.lookup({value, microbatch}))
       return known;
-    Value &known = here->values[{value, microbatch}];
-    if (!known) {
-      emit(value.getDefiningOp(), microbatch);
-      return here->values.lookup({value, microbatch});
-    }
-    return known;
+    if (Value known = here->values.lookup({value, microbatch}))
+      return known;
+    emit(value.getDefiningOp(), microbatch);
+    return here->values.lookup({value, microbatch});
   }
 
   /// The number of a micro-batch; in a round, that of the first round plus those of the rounds before.

@@ -150,6 +150,25 @@ FlatSymbolRefAttr resultState(func::FuncOp function, unsigned index) {
   return function.getResultAttrOfType<FlatSymbolRefAttr>(index, kStateAttr);
 }
 
+llvm::DenseSet<Operation *> forwardOps(func::FuncOp function) {
+  llvm::DenseSet<Operation *> forward;
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> work;
+  for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
+    if (!resultState(function, i))
+      work.push_back(value);
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    llvm::append_range(work, sourcesOf(value));
+    Operation *op = value.getDefiningOp();
+    if (op && !isAcrossStages(op) && forward.insert(op).second)
+      llvm::append_range(work, op->getOperands());
+  }
+  return forward;
+}
+
 llvm::DenseSet<Operation *> backwardOps(func::FuncOp function) {
   llvm::DenseSet<Operation *> ops;
   for (Operation &op : function.getBody().front())

@@ -50,6 +50,9 @@ private:
   llvm::DenseSet<mlir::Value> values;
 };
 
+/// The ops that loss, metrics and outputs depend on, those in loops across stages included.
+llvm::DenseSet<mlir::Operation *> forwardOps(mlir::func::FuncOp function);
+
 /// The ops of a function that follow from a gradient.
 llvm::DenseSet<mlir::Operation *> backwardOps(mlir::func::FuncOp function);
 

@@ -149,8 +149,8 @@ void ProgramBuilder::lowerArguments() {
 }
 
 /// Lets the step that computes `value` write it to `target`, a buffer that holds `old` (null: nothing) so far, where it comes
-/// after the last use of that, or is the last one and may overwrite it. One that is the last use and may not overwrite it
-/// is followed by the copy, in a loop, whose other results need memory meanwhile.
+/// after the last use of that, or is the last one and may overwrite it. In a loop, one that is the last use and may not
+/// overwrite it is followed by the copy at once, so that its result does not need memory until the end of the round.
 void ProgramBuilder::placeResult(Value value, Value target, Value old) {
   Value root = rootOf(value);
   auto step = root.getDefiningOp<StepOpInterface>();

@@ -5,8 +5,6 @@ using namespace dgc::testing;
 
 namespace {
 
-const std::string cut = ",tensor-parallel=*query/*:-1+*key/*:-1+*value/*:-1+*up/*:-1";
-
 class Loops : public testing::TestWithParam<Pipeline> {};
 
 TEST_P(Loops, HaveTheGradientsOfOneWorker) { expectTheSame(GetParam()); }

@@ -8,6 +8,9 @@
 
 namespace dgc::testing {
 
+/// Cuts the weights of the transformer in front of attention and in its feed-forward layers.
+inline const std::string cut = ",tensor-parallel=*query/*:-1+*key/*:-1+*value/*:-1+*up/*:-1";
+
 struct Pipeline {
   std::string mesh, strategy;
   int microbatches;
