@@ -357,7 +357,7 @@ static bool fitsMask(const Attention &parts, const Expression &mask) {
 
 /// All that is added to scores besides what is causal; null where there is none.
 static Value maskOf(CompositeBuilder &b, const Attention &parts) {
-  Type element = computeType(elementOf(parts.q.value));
+  Type element = computeType(elementOf(parts.v.value));
   Value bias = parts.bias.value ? arrangeMask(b, parts, parts.bias, element) : Value();
   if (!parts.mask.value)
     return bias;
@@ -373,6 +373,17 @@ static Value maskOf(CompositeBuilder &b, const Attention &parts) {
   return b.add(b.broadcast(added, shape, firstNumbers(4)), b.broadcast(bias, shape, firstNumbers(4)));
 }
 
+/// The operand in the type that scores are computed from: queries and keys of 16 bits are converted to f32 in front of their
+/// product, and the weights back to the type of the values behind softmax, where scores are kept in f32. `dgc.attention` of 16
+/// bits does the same.
+static Operand beforeWidening(const Operand &x, const Operand &values) {
+  auto convert = x.value.getDefiningOp<ConvertOp>();
+  Type narrow = elementOf(values.value);
+  const bool isWidened = convert && narrow.getIntOrFloatBitWidth() == 16 && elementOf(x.value).isF32() &&
+                         elementOf(convert.getOperand()) == narrow;
+  return isWidened ? Operand{convert.getOperand(), x.roles} : x;
+}
+
 namespace {
 /// The operands as `dgc.attention` has them.
 struct Arranged {
@@ -385,8 +396,10 @@ struct Arranged {
     const int64_t keys = parts.k.sizeOf(parts.key);
     keyHeads = parts.q.sizeOf(parts.head);
     heads = keyHeads * parts.q.sizeOf(parts.group);
-    q = arrange(b, parts.q, parts.order(parts.place, true, kFeature), {examples, places, heads * features});
-    k = arrange(b, parts.k, parts.order(parts.key, false, kFeature), {examples, keys, keyHeads * features});
+    q = arrange(b, beforeWidening(parts.q, parts.v), parts.order(parts.place, true, kFeature),
+                {examples, places, heads * features});
+    k = arrange(b, beforeWidening(parts.k, parts.v), parts.order(parts.key, false, kFeature),
+                {examples, keys, keyHeads * features});
     v = arrange(b, parts.v, parts.order(parts.key, false, kValueFeature), {examples, keys, keyHeads * ofValue});
     mask = maskOf(b, parts);
   }
@@ -394,8 +407,9 @@ struct Arranged {
 } // namespace
 
 static bool isWritable(const Attention &parts) {
-  Type element = elementOf(parts.q.value);
-  const bool isOneType = element == elementOf(parts.k.value) && element == elementOf(parts.v.value);
+  Type element = elementOf(parts.v.value);
+  const bool isOneType = element == elementOf(beforeWidening(parts.q, parts.v).value) &&
+                         element == elementOf(beforeWidening(parts.k, parts.v).value);
   return isa<FloatType>(element) && isOneType && fitsMask(parts, parts.mask) && fitsMask(parts, parts.bias) &&
          !(parts.isCausal && parts.place == kUnit);
 }

@@ -151,29 +151,52 @@ static std::optional<Choice> chosen(const Expression &terms) {
   return labels ? std::optional(Choice{terms.operand(1), *labels, *dim}) : std::nullopt;
 }
 
+/// Whether it is the number of the row of each place.
+static bool isRowNumber(const Expression &x) {
+  Expression row = withoutClamp(x, x.space->front());
+  if (row.as<SelectOp>()) { // a row below 0 would count from the end; none is
+    const Expression pred = row.operand(0);
+    auto compare = pred.as<CompareOp>();
+    if (!compare || compare.getComparisonDirection() != ComparisonDirection::LT || pred.operand(1).number() != 0 ||
+        !pred.operand(0).countsAlong(0, 0))
+      return false;
+    row = row.operand(2).stripped();
+  }
+  return row.countsAlong(0, 0);
+}
+
 /// The numbers in the rows of a table of logarithms that is seen as a vector: row * classes + number.
 static std::optional<Expression> numberInRow(const Expression &index, int64_t classes) {
   std::optional<Expression> labels;
-  const int64_t rows = index.space->front();
   (void)anyOrder<AddOp>(index, [&](const Expression &number, const Expression &start) {
     const Product product = Product::of(start);
-    if (product.factors.size() != 1 || !product.divisors.empty() || product.coefficient != double(classes))
-      return false;
-    Expression row = withoutClamp(product.factors.front(), rows);
-    if (row.as<SelectOp>()) { // a row below 0 would count from the end; none is
-      const Expression pred = row.operand(0);
-      auto compare = pred.as<CompareOp>();
-      if (!compare || compare.getComparisonDirection() != ComparisonDirection::LT || pred.operand(1).number() != 0 ||
-          !pred.operand(0).countsAlong(0, 0))
-        return false;
-      row = row.operand(2).stripped();
-    }
-    if (!row.countsAlong(0, 0))
+    if (product.factors.size() != 1 || !product.divisors.empty() || product.coefficient != double(classes) ||
+        !isRowNumber(product.factors.front()))
       return false;
     labels = withoutClamp(number, classes);
     return true;
   });
   return labels;
+}
+
+/// Whether the predicate only asks whether rows and the labels are numbers from 0 on, below those of rows and classes.
+static bool isOfTable(const Expression &pred, const Expression &labels, int64_t classes) {
+  if (pred.as<AndOp>())
+    return isOfTable(pred.operand(0), labels, classes) && isOfTable(pred.operand(1), labels, classes);
+  auto compare = pred.as<CompareOp>();
+  if (!compare)
+    return false;
+  Expression asked = pred.operand(0);
+  while (asked.as<ConvertOp>())
+    asked = asked.operand(0);
+  const bool isLabel = asked.is(labels);
+  if (!isLabel && !isRowNumber(asked))
+    return false;
+  const int64_t last = (isLabel ? classes : pred.space->front()) - 1;
+  const std::optional<double> bound = pred.operand(1).number();
+  return compare.getComparisonDirection() == ComparisonDirection::GE
+             ? bound == 0
+             : compare.getComparisonDirection() == ComparisonDirection::LE && bound == double(last);
 }
 
 /// -log(probability of the label), added up and divided by the number of places.
@@ -299,7 +322,25 @@ struct LabelTerm {
 };
 } // namespace
 
+/// What is added to zeros at the label of each row, in a table that is seen as a vector.
+static std::optional<LabelTerm> labelTermOf(const Expression &x, ScatterAddOp scatter) {
+  ArrayRef<int64_t> shape = tensorOf(x.stripped().value).getShape();
+  std::optional<double> share = Expression::of(scatter.getUpdates()).number();
+  const Expression places = Expression::of(scatter.getIndices());
+  if (!share || scatter.getOffset() || shape.size() != 2 || x.stripped().place != firstNumbers(2) ||
+      tensorOf(scatter.getIndices()).getShape() != shape.drop_back() || !places.as<SelectOp>() ||
+      places.operand(2).number() != -1)
+    return std::nullopt;
+  std::optional<Expression> labels = numberInRow(places.operand(1), shape.back());
+  if (!labels || !isOfTable(places.operand(0), *labels, shape.back()))
+    return std::nullopt;
+  return LabelTerm{*labels, -*share, true};
+}
+
 static std::optional<LabelTerm> labelTermOf(const Expression &x, int64_t dim) {
+  if (auto flat = x.as<ReshapeOp>())
+    if (auto scatter = flat.getOperand().getDefiningOp<ScatterAddOp>())
+      return labelTermOf(x, scatter);
   if (x.as<SelectOp>()) {
     std::optional<double> share = x.operand(1).number();
     std::optional<Expression> labels = chosenClass(x.operand(0), dim);

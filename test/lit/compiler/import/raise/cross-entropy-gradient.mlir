@@ -493,3 +493,166 @@ module {
     return %1 : tensor<4x8xf32>
   }
 }
+
+// -----
+
+// log_softmax(x)[arange(4), labels]
+// CHECK-LABEL: func.func public @main
+// CHECK: %[[L:.*]] = dgc.cross_entropy %arg0
+// CHECK-NEXT: %[[G:.*]] = dgc.gradient %[[L]] wrt %arg0
+// CHECK-NEXT: return %[[L]], %[[G]]
+module {
+  func.func public @main(%arg0: tensor<4x8xf32>, %arg1: tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>) {
+    %0:3 = call @log_softmax(%arg0) : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x1xf32>)
+    %1 = stablehlo.iota dim = 0 : tensor<4xi32>
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %2 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %3 = stablehlo.compare LT, %1, %2, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+    %c_0 = stablehlo.constant dense<4> : tensor<i32>
+    %4 = stablehlo.broadcast_in_dim %c_0, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %5 = stablehlo.add %1, %4 : tensor<4xi32>
+    %6 = stablehlo.select %3, %5, %1 : tensor<4xi1>, tensor<4xi32>
+    %c_1 = stablehlo.constant dense<0> : tensor<i32>
+    %7 = stablehlo.broadcast_in_dim %c_1, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %8 = stablehlo.compare LT, %arg1, %7, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+    %c_2 = stablehlo.constant dense<8> : tensor<i32>
+    %9 = stablehlo.broadcast_in_dim %c_2, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %10 = stablehlo.add %arg1, %9 : tensor<4xi32>
+    %11 = stablehlo.select %8, %10, %arg1 : tensor<4xi1>, tensor<4xi32>
+    %12 = stablehlo.broadcast_in_dim %6, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32>
+    %13 = stablehlo.broadcast_in_dim %11, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32>
+    %14 = stablehlo.concatenate %12, %13, dim = 1 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
+    %15 = "stablehlo.gather"(%0#0, %14) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4xf32>
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %16 = stablehlo.reduce(%15 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %cst_3 = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+    %17 = stablehlo.divide %16, %cst_3 : tensor<f32>
+    %18 = stablehlo.negate %17 : tensor<f32>
+    %cst_4 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %19 = stablehlo.negate %cst_4 : tensor<f32>
+    %cst_5 = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+    %20 = stablehlo.divide %19, %cst_5 : tensor<f32>
+    %21 = stablehlo.broadcast_in_dim %20, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %cst_6 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %22 = stablehlo.broadcast_in_dim %cst_6, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+    %23 = "stablehlo.scatter"(%22, %14, %21) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %25 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %25 : tensor<f32>
+    }) : (tensor<4x8xf32>, tensor<4x2xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+    %24 = call @log_softmax_0(%0#1, %0#2, %23) : (tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %18, %24 : tensor<f32>, tensor<4x8xf32>
+  }
+  func.func private @log_softmax(%arg0: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x1xf32>) {
+    %cst = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.maximum across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %cst_0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %1 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %2 = stablehlo.maximum %1, %0 : tensor<4xf32>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %5 = stablehlo.subtract %arg0, %4 : tensor<4x8xf32>
+    %6 = stablehlo.exponential %5 : tensor<4x8xf32>
+    %cst_1 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %7 = stablehlo.reduce(%6 init: %cst_1) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %8 = stablehlo.broadcast_in_dim %7, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %9 = stablehlo.log %8 : tensor<4x1xf32>
+    %10 = stablehlo.broadcast_in_dim %9, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %11 = stablehlo.subtract %5, %10 : tensor<4x8xf32>
+    return %11, %6, %8 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x1xf32>
+  }
+  func.func private @log_softmax_0(%arg0: tensor<4x8xf32>, %arg1: tensor<4x1xf32>, %arg2: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %0 = stablehlo.negate %arg2 : tensor<4x8xf32>
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %2 = stablehlo.reshape %1 : (tensor<4xf32>) -> tensor<4x1xf32>
+    %3 = stablehlo.divide %2, %arg1 : tensor<4x1xf32>
+    %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %4 = stablehlo.reduce(%3 init: %cst_0) applies stablehlo.add across dimensions = [1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
+    %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+    %6 = stablehlo.multiply %5, %arg0 : tensor<4x8xf32>
+    %7 = stablehlo.add %arg2, %6 : tensor<4x8xf32>
+    return %7 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// The same, where one row counts twice.
+// CHECK-LABEL: func.func public @main
+// CHECK-NOT: dgc.gradient
+// CHECK: return
+module {
+  func.func public @main(%arg0: tensor<4x8xf32>, %arg1: tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>) {
+    %0:3 = call @log_softmax(%arg0) : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x1xf32>)
+    %1 = stablehlo.iota dim = 0 : tensor<4xi32>
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %2 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %3 = stablehlo.compare LT, %1, %2, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+    %c_0 = stablehlo.constant dense<4> : tensor<i32>
+    %4 = stablehlo.broadcast_in_dim %c_0, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %5 = stablehlo.add %1, %4 : tensor<4xi32>
+    %6 = stablehlo.select %3, %5, %1 : tensor<4xi1>, tensor<4xi32>
+    %c_1 = stablehlo.constant dense<0> : tensor<i32>
+    %7 = stablehlo.broadcast_in_dim %c_1, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %8 = stablehlo.compare LT, %arg1, %7, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+    %c_2 = stablehlo.constant dense<8> : tensor<i32>
+    %9 = stablehlo.broadcast_in_dim %c_2, dims = [] : (tensor<i32>) -> tensor<4xi32>
+    %10 = stablehlo.add %arg1, %9 : tensor<4xi32>
+    %11 = stablehlo.select %8, %10, %arg1 : tensor<4xi1>, tensor<4xi32>
+    %12 = stablehlo.broadcast_in_dim %6, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32>
+    %13 = stablehlo.broadcast_in_dim %11, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32>
+    %14 = stablehlo.concatenate %12, %13, dim = 1 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
+    %15 = "stablehlo.gather"(%0#0, %14) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4xf32>
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %16 = stablehlo.reduce(%15 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %cst_3 = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+    %17 = stablehlo.divide %16, %cst_3 : tensor<f32>
+    %18 = stablehlo.negate %17 : tensor<f32>
+    %cst_4 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %19 = stablehlo.negate %cst_4 : tensor<f32>
+    %cst_5 = stablehlo.constant dense<4.000000e+00> : tensor<f32>
+    %20 = stablehlo.divide %19, %cst_5 : tensor<f32>
+    %21 = stablehlo.constant dense<[-0.25, -0.25, -0.25, -0.5]> : tensor<4xf32>
+    %cst_6 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %22 = stablehlo.broadcast_in_dim %cst_6, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+    %23 = "stablehlo.scatter"(%22, %14, %21) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %25 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %25 : tensor<f32>
+    }) : (tensor<4x8xf32>, tensor<4x2xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+    %24 = call @log_softmax_0(%0#1, %0#2, %23) : (tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %18, %24 : tensor<f32>, tensor<4x8xf32>
+  }
+  func.func private @log_softmax(%arg0: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x1xf32>) {
+    %cst = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst) applies stablehlo.maximum across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %cst_0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %1 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %2 = stablehlo.maximum %1, %0 : tensor<4xf32>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %5 = stablehlo.subtract %arg0, %4 : tensor<4x8xf32>
+    %6 = stablehlo.exponential %5 : tensor<4x8xf32>
+    %cst_1 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %7 = stablehlo.reduce(%6 init: %cst_1) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %8 = stablehlo.broadcast_in_dim %7, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+    %9 = stablehlo.log %8 : tensor<4x1xf32>
+    %10 = stablehlo.broadcast_in_dim %9, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+    %11 = stablehlo.subtract %5, %10 : tensor<4x8xf32>
+    return %11, %6, %8 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x1xf32>
+  }
+  func.func private @log_softmax_0(%arg0: tensor<4x8xf32>, %arg1: tensor<4x1xf32>, %arg2: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %0 = stablehlo.negate %arg2 : tensor<4x8xf32>
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    %2 = stablehlo.reshape %1 : (tensor<4xf32>) -> tensor<4x1xf32>
+    %3 = stablehlo.divide %2, %arg1 : tensor<4x1xf32>
+    %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %4 = stablehlo.reduce(%3 init: %cst_0) applies stablehlo.add across dimensions = [1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
+    %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+    %6 = stablehlo.multiply %5, %arg0 : tensor<4x8xf32>
+    %7 = stablehlo.add %arg2, %6 : tensor<4x8xf32>
+    return %7 : tensor<4x8xf32>
+  }
+}
