@@ -2,6 +2,7 @@
 
 #include "compiler/import/Readers.h"
 #include "compiler/import/TrainingModel.h"
+#include "dialects/dist/Dist.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -42,7 +43,7 @@ public:
       if (const int64_t argument = signature.argumentOf[i]; argument >= 0)
         AssignOp::create(builder, function.getLoc(), variables[argument], value);
       else
-        results.push_back(value);
+        results.push_back(constrained(builder, value, function.getResultAttrDict(i)));
     }
     untype();
     ReturnOp::create(builder, function.getLoc(), results);
@@ -52,10 +53,17 @@ private:
   Value valueOf(OpBuilder &builder, Block &body, BlockArgument argument) {
     const unsigned number = argument.getArgNumber();
     if (!signature.isState[number])
-      return body.addArgument(argument.getType(), argument.getLoc());
+      return constrained(builder, body.addArgument(argument.getType(), argument.getLoc()),
+                         function.getArgAttrDict(number));
     StateOp state = declaredState(function, number);
     VariableOp variable = createVariable(builder, function, signature, number, !state || isFixed(state));
     return variables[number] = variable.getResult();
+  }
+
+  /// The value, sharded as attributes of an argument or a result say.
+  static Value constrained(OpBuilder &builder, Value value, DictionaryAttr attributes) {
+    auto sharding = attributes ? attributes.getAs<dist::ShardingAttr>(dist::kShardingAttr) : dist::ShardingAttr();
+    return sharding ? dist::ConstraintOp::create(builder, value.getLoc(), value, sharding).getResult() : value;
   }
 
   /// Values of a model have no types until these are inferred.
@@ -81,6 +89,25 @@ private:
   llvm::DenseMap<int64_t, Value> variables; // by argument
 };
 } // namespace
+
+/// Moves the meshes of a program to the model, but for those that the model has; shardings in the program name them as they are
+/// called there.
+static LogicalResult moveMeshes(ModuleOp program, ModuleOp module) {
+  for (auto mesh : llvm::make_early_inc_range(program.getOps<dist::MeshOp>())) {
+    SymbolTable own(program), symbols(module);
+    auto meshes = module.getOps<dist::MeshOp>();
+    auto same = llvm::find_if(meshes, [&](dist::MeshOp other) { return other.getMesh() == mesh.getMesh(); });
+    if (same != meshes.end()) {
+      if (failed(own.rename(mesh, (*same).getSymName())))
+        return failure();
+      continue;
+    }
+    if (symbols.lookup(mesh.getSymName()) && failed(own.renameToUnique(mesh, &symbols)))
+      return failure();
+    mesh->moveBefore(module.getBody(), module.getBody()->begin());
+  }
+  return success();
+}
 
 LogicalResult importBlock(ModuleOp module, StringRef text, const ImportOptions &options) {
   const BlockSpec spec = BlockSpec::of(text);
@@ -108,6 +135,8 @@ LogicalResult importBlock(ModuleOp module, StringRef text, const ImportOptions &
   if (failed(signature))
     return failure();
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  if (failed(moveMeshes(*program, module)))
+    return failure();
   OperationState state(function.getLoc(), BlockOp::getOperationName());
   state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(spec.name));
   state.addRegion();
