@@ -72,6 +72,18 @@ Value erfc(TensorBuilder &b, Value operand) {
   return b.convert(result, elementOf(operand));
 }
 
+/// Newton's method from a value of single precision on. Near 1 the difference is that of the complements.
+Value refinedErfInv(TensorBuilder &b, Value x, Value near) {
+  Value a = b.abs(x), y = b.abs(near), isTail = isAbove(b, a, 0.5);
+  for (int step = 0; step < 2; ++step) {
+    Value complement = b.subtract(b.subtract(one(b, a), a), erfc(b, y));
+    Value error = b.select(isTail, complement, b.subtract(erf(b, y), a));
+    Value slope = b.multiply(b.exponential(b.multiply(y, y)), std::sqrt(std::numbers::pi) / 2);
+    y = b.subtract(y, b.multiply(error, slope));
+  }
+  return b.multiply(y, SignOp::create(b.builder, b.location, x));
+}
+
 /// M. Giles, "Approximating the erfinv function", 2010: single precision.
 Value erfInv(TensorBuilder &b, Value x) {
   Value w = b.negate(logPlusOne(b, b.negate(b.multiply(x, x))));
@@ -83,6 +95,8 @@ Value erfInv(TensorBuilder &b, Value x) {
                            0.00943887047, 1.00167406, 2.83297682});
   Value isInCentre = b.compare(ComparisonDirection::LT, w, b.splat(5, w));
   Value inside = b.multiply(b.select(isInCentre, centre, tail), x);
+  if (elementOf(x).isF64())
+    inside = refinedErfInv(b, x, inside);
   Value isEnd = b.equal(b.abs(x), one(b, x));
   return b.select(isEnd, b.multiply(x, b.splat(std::numeric_limits<double>::infinity(), x)), inside);
 }
@@ -142,7 +156,7 @@ struct TopKLowering : Lowering<chlo::TopKOp> {
   LogicalResult lower(chlo::TopKOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
                       std::string &reason) const override {
     if (op.getK() == 0 || op.getK() > kMostLargest)
-      return refuse(reason, "more than 32 elements");
+      return refuse(reason, "more than " + Twine(kMostLargest) + " elements");
     auto [values, indices] =
         largestElements(b, op.getOperand(), static_cast<int64_t>(op.getK()), elementOf(op.getIndices()));
     results.assign({values, indices});

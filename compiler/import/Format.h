@@ -7,7 +7,8 @@
 
 namespace dgc::import {
 
-enum class Format { Dgc, StableHLO, PortableArtifact, Onnx };
+/// JaxExport: what `jax.export.Exported.serialize` writes, with a portable artifact somewhere in it.
+enum class Format { Dgc, StableHLO, PortableArtifact, Onnx, JaxExport };
 
 /// Whether the text has an op of the dialect outside of comments.
 inline bool mentions(std::string_view text, std::string_view dialect) {
@@ -27,7 +28,13 @@ inline Format formatOf(std::string_view content) {
   // A message of protobuf whose first field is the version of ONNX's format.
   if (content.size() > 2 && content[0] == 0x08 && content[1] > 0 && content[1] < 32)
     return Format::Onnx;
+  if (content.find("ML\xEFR") != std::string_view::npos)
+    return Format::JaxExport;
   if (mentions(content, "stablehlo.") || mentions(content, "chlo."))
+    return Format::StableHLO;
+  // A function that gives its arguments back has no ops.
+  if (mentions(content, "func.func") && content.find("dgc.") == std::string_view::npos &&
+      content.find("dist.") == std::string_view::npos)
     return Format::StableHLO;
   return Format::Dgc;
 }

@@ -129,6 +129,13 @@ static LogicalResult checkOrder(ModuleOp module) {
 }
 
 OwningOpRef<ModuleOp> parseStableHLO(llvm::SourceMgr &sources, MLIRContext *context, Format format) {
+  if (format == Format::JaxExport) {
+    StringRef name = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
+    emitError(FileLineColLoc::get(context, name, 0, 0))
+        << "this was written by serialize() of jax.export, for Python; write the program: "
+        << "exported.mlir_module_serialized";
+    return {};
+  }
   const bool isWritten = isBytecode(sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef());
   OwningOpRef<ModuleOp> module =
       isWritten ? parseBytecode(sources, context, format) : parseSourceFile<ModuleOp>(sources, context);
@@ -144,10 +151,11 @@ LogicalResult completeModel(ModuleOp module, const Training &training) {
 }
 
 LogicalResult applyOptions(ModuleOp module, const ImportOptions &options) {
-  if (options.signature.empty())
-    return success();
   FailureOr<func::FuncOp> entry = findEntry(module);
-  return failed(entry) ? failure() : applySignature(*entry, options.signature);
+  if (failed(entry))
+    return failure();
+  pairStateByPaths(*entry);
+  return options.signature.empty() ? success() : applySignature(*entry, options.signature);
 }
 
 static OwningOpRef<ModuleOp> readStableHLO(llvm::SourceMgr &sources, MLIRContext *context, Format format,
@@ -230,6 +238,11 @@ LogicalResult checkOptions(Location location, Format format, const ImportOptions
   if (format != Format::Dgc && !options.blocks.empty())
     return emitError(location) << "--import=" << options.blocks.front()
                                << ": a model of dgc calls what is imported, and this is none";
+  if (format != Format::Dgc && options.batch)
+    return emitError(location)
+           << "--batch=" << options.batch
+           << ": a program of another framework has the batch that it was exported with; export it with "
+           << options.batch << " examples, or leave --batch out";
   if (format != Format::Dgc)
     return success();
   if (!options.training.loss.empty())

@@ -36,6 +36,7 @@ struct ImportOptions {
   std::vector<std::string> inputShapes; // sizes of inputs of an ONNX model, as `x=8x3`
   std::string signature;                // a file that says what arguments and results are: SignatureFile.h
   std::vector<std::string> blocks; // programs that a model of dgc calls, as `NAME=FILE` or `NAME=FILE:SIGNATURE.json`
+  int64_t batch = 0;               // that is asked for, which a program cannot be given; 0: none
   bool findsAll = false;           // of an ONNX model: nodes behind one that is refused are read, too
 };
 

@@ -38,6 +38,9 @@ void addWindowPatterns(RewritePatternSet &patterns);
 /// Replaces the elements of tuples that are made in the function, also of tuples in tuples, by what is put in.
 void resolveTuples(func::FuncOp function);
 
+/// Computes without tensors that have no elements what is computed with them, where that is known.
+void resolveEmptyTensors(func::FuncOp function);
+
 inline RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 inline Type elementOf(Value value) { return tensorOf(value).getElementType(); }
 
@@ -65,7 +68,7 @@ Value combine(TensorBuilder &b, ReductionKind kind, Value x, Value y);
 /// The `k` largest elements along the last dimension in their order, of equal ones the first, and where they are: in each of
 /// so many rounds the largest one that is left.
 std::pair<Value, Value> largestElements(TensorBuilder &b, Value x, int64_t k, Type indexElement);
-inline constexpr int64_t kMostLargest = 32;
+inline constexpr int64_t kMostLargest = 128;
 
 /// Whether the value is a constant whose elements are the identity of the reduction.
 bool isIdentity(Value value, ReductionKind kind);

@@ -80,6 +80,11 @@ SmallVector<Value> applyElementwise(TensorBuilder &b, Region &region, ValueRange
   Block &block = region.front();
   IRMapping mapping;
   mapping.map(block.getArguments(), arguments);
+  // A region may use what is computed around it: jax.export moves constants out of regions.
+  for (Operation &op : block)
+    for (Value operand : op.getOperands())
+      if (operand.getParentRegion() != &region && !mapping.contains(operand))
+        mapping.map(operand, shlo::broadcastScalar(b, operand, shape));
   for (Operation &op : block.without_terminator()) {
     auto type = cast<RankedTensorType>(op.getResult(0).getType()).clone(shape);
     if (isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp>(op)) { // of a scalar to itself

@@ -33,6 +33,7 @@ public:
   explicit SdyParser(AsmParser &parser) : parser(parser), builder(parser.getContext()) {}
 
   /// `<["data"=2, "model"=2], device_ids=[1, 0]>`
+  ParseResult skip();
   ParseResult parseMesh(Attribute &mesh);
   /// `<@mesh, [{"data"}, {?}], replicated={"model"}>`
   ParseResult parseSharding(Attribute &sharding);
@@ -76,6 +77,28 @@ ParseResult SdyParser::parseMesh(Attribute &mesh) {
   }
   mesh = dictionary(builder.getContext(),
                     {{"axes", builder.getArrayAttr(axes)}, {"device_ids", builder.getDenseI64ArrayAttr(devices)}});
+  return success();
+}
+
+/// Goes behind `<..>`, whatever is inside.
+ParseResult SdyParser::skip() {
+  if (parser.parseLess())
+    return failure();
+  StringRef word;
+  std::string text;
+  int64_t integer = 0;
+  auto isOther = [&] {
+    return succeeded(parser.parseOptionalKeyword(&word)) || succeeded(parser.parseOptionalString(&text)) ||
+           succeeded(parser.parseOptionalComma()) || succeeded(parser.parseOptionalEqual()) ||
+           succeeded(parser.parseOptionalColon()) || succeeded(parser.parseOptionalArrow()) ||
+           succeeded(parser.parseOptionalLParen()) || succeeded(parser.parseOptionalRParen()) ||
+           succeeded(parser.parseOptionalLSquare()) || succeeded(parser.parseOptionalRSquare()) ||
+           succeeded(parser.parseOptionalLBrace()) || succeeded(parser.parseOptionalRBrace());
+  };
+  while (failed(parser.parseOptionalGreater()))
+    if (OptionalParseResult number = parser.parseOptionalInteger(integer);
+        number.has_value() ? failed(*number) : !isOther())
+      return parser.emitError(parser.getCurrentLocation()) << "expected the end of this, '>'";
   return success();
 }
 
@@ -294,6 +317,20 @@ Attribute SdyBytecode::readAttribute(DialectBytecodeReader &reader) const {
     return dictionary(
         reader.getContext(),
         {{"mesh", part}, {"dims", builder.getArrayAttr(list)}, {"replicated", builder.getArrayAttr(more)}});
+  case 8: // the factors of a dimension
+    return failed(reader.readSignedVarInts(devices)) ? Attribute() : builder.getDenseI64ArrayAttr(devices);
+  case 9: // those of the dimensions of a tensor
+    return failed(reader.readAttributes(list)) ? Attribute() : builder.getArrayAttr(list);
+  case 10: { // the rule of an op of another program, which is refused by the name of the op
+    SmallVector<int64_t> factors[5];
+    if (failed(reader.readSignedVarInts(factors[0])) || failed(reader.readAttributes(list)) ||
+        failed(reader.readAttributes(more)))
+      return {};
+    for (size_t kind = 1; kind < std::size(factors); ++kind)
+      if (failed(reader.readSignedVarInts(factors[kind])))
+        return {};
+    return failed(reader.readBool(flag)) ? Attribute() : builder.getUnitAttr();
+  }
   case 0: // names of axes
   case 7: // the shardings of several values
     if (failed(reader.readAttributes(list)))
@@ -355,6 +392,17 @@ public:
       return failed(own.parseSharding(attribute)) ? Attribute() : attribute;
     if (name == "mesh")
       return failed(own.parseMesh(attribute)) ? Attribute() : attribute;
+    if (name == "sharding_per_value") {
+      SmallVector<Attribute> all;
+      const bool isWrong = failed(parser.parseLess()) ||
+                           failed(parser.parseCommaSeparatedList(
+                               AsmParser::Delimiter::Square, [&] { return own.parseSharding(all.emplace_back()); })) ||
+                           failed(parser.parseGreater());
+      return isWrong ? Attribute() : ArrayAttr::get(getContext(), all);
+    }
+    if (name == "op_sharding_rule") { // of another program's op, which is refused by its name
+      return failed(own.skip()) ? Attribute() : UnitAttr::get(getContext());
+    }
     parser.emitError(location) << "the sharding attribute '" << name << "' is not supported";
     return {};
   }

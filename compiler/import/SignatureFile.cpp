@@ -129,7 +129,11 @@ FailureOr<std::string> Signature::textIn(const Json &json, const Twine &where) {
 FailureOr<int64_t> Signature::find(StringRef key, bool isArgument, const Twine &where) {
   const unsigned count = isArgument ? function.getNumArguments() : function.getNumResults();
   auto nameOf = [&](unsigned i) { return isArgument ? nameOfArgument(i) : nameOfResult(i); };
-  if (int64_t position; !key.getAsInteger(10, position) && position >= 0 && position < count)
+  // By position, also as what has no name is called: in3, out0.
+  StringRef number = key;
+  (void)number.consume_front(isArgument ? "in" : "out");
+  if (int64_t position; !number.getAsInteger(10, position) && position >= 0 && position < count &&
+                        (number == key || nameOf(position).empty()))
     return position;
   std::string names;
   for (unsigned i = 0; i < count; ++i) {

@@ -167,6 +167,7 @@ static bool isGeneric(Operation *op) {
 
 void StableHLOToDGC::convert(func::FuncOp function, Refusals &refusals) {
   resolveTuples(function);
+  resolveEmptyTensors(function);
   splitArguments(function);
   PatternRewriter rewriter(&getContext());
   ReasonListener listener;

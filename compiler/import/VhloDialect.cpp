@@ -245,7 +245,7 @@ Attribute Decoder::readTensorValue() {
     return failed(values) ? Attribute(fail("a constant of the type ", type, " with ", blob.size(), " bytes"))
                           : DenseElementsAttr::get(type, *values);
   }
-  if (!isa<IntegerType, FloatType, ComplexType>(type.getElementType()) ||
+  if (!isa<IntegerType, IndexType, FloatType, ComplexType>(type.getElementType()) ||
       !DenseElementsAttr::isValidRawBuffer(type, blob, isSplat))
     return fail("a constant of the type ", type, " with ", blob.size(), " bytes");
   return DenseElementsAttr::getFromRawBuffer(type, blob);

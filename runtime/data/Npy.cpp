@@ -137,6 +137,10 @@ static absl::StatusOr<DType> elementType(std::string descr, const std::string &f
     return DType::BF16;
   if (descr.starts_with('>'))
     return badData(str(file, ": big-endian elements ('", descr, "'); save it with a.astype('<", descr.substr(1), "')"));
+  if (descr == "<c8" || descr == "<c16")
+    return badData(str(file, ": complex numbers ('", descr,
+                       "'); save their real and imaginary parts as one more dimension: a.view('",
+                       descr == "<c8" ? "float32" : "float64", "').reshape(*a.shape, 2)"));
   return badData(str(file, ": elements of type '", descr,
                      "'; bool, integers of 8 to 64 bits and floats of 16 to 64 "
                      "bits are accepted"));

@@ -84,7 +84,8 @@ absl::Status CallInputs::check(const Parameter &argument, const ArrayHeader &arr
   if (filled != argument.shape)
     return mismatch("the shapes of one example differ");
   if (examples < 1 || examples > argument.shape[d])
-    return mismatch(str("it must have 1 to ", argument.shape[d], " examples; compile with another --batch for more"));
+    return mismatch(str("it must have 1 to ", argument.shape[d],
+                        " examples; for more, compile with another --batch, or export with it what was imported"));
   if (valid && *valid != examples)
     return mismatch(str("other arrays of the file have ", counted(*valid, "example")));
   valid = examples;
@@ -116,7 +117,7 @@ absl::Status CallInputs::checkShort(const std::string &path, int64_t valid) cons
   if (why.empty())
     return absl::OkStatus();
   return badData(str(path, " has ", counted(valid, "example"), ", but '", entry, "' takes whole batches of ", batch,
-                     " only: ", why, "; compile with --batch ", valid));
+                     " only: ", why, "; compile with --batch ", valid, ", or export with it what was imported"));
 }
 
 absl::StatusOr<CallInputs::Call> CallInputs::bind(size_t i) const {

@@ -393,7 +393,7 @@ static std::optional<dgc::import::ImportOptions> importOptionsOfFlags(const dgc:
     llvm::errs() << "dgc-compile: --freeze is for a model that is trained, with --loss\n";
     return std::nullopt;
   }
-  return dgc::import::ImportOptions{{loss, optimizer, freeze}, options.inputShape, signature, options.blocks};
+  return {{{loss, optimizer, freeze}, options.inputShape, signature, options.blocks, options.batch.value}};
 }
 
 /// --inspect. Gives the exit status: 1 where something is not supported.

@@ -168,8 +168,8 @@ Value combineAll(Node &n, ReductionKind kind, Value operand, Value places, Value
   return combine(n.b, kind, operand, n.b.reduce(kind, each, {0}));
 }
 
-/// The operand with updates at places of the flat operand; of places that are the same the result is not defined, unless
-/// they add up.
+/// The operand with updates at places of the flat operand. Of places that are the same, which the specification does not allow
+/// unless they are combined, the last one counts, as in other runtimes; not where it would take long to find.
 LogicalResult scatter(Node &n, Value places, Value updates, int64_t leading) {
   StringRef reduction = n.text("reduction", "none");
   auto kind = llvm::StringSwitch<std::optional<ReductionKind>>(reduction)
@@ -196,7 +196,11 @@ LogicalResult scatter(Node &n, Value places, Value updates, int64_t leading) {
   // The number of the update of each slice, from 1 on.
   Value numbers =
       IotaOp::create(n.b.builder, n.b.location, RankedTensorType::get({rows[0]}, n.b.builder.getI32Type()), 0, Value());
-  Value number = sum(n.b.add(numbers, n.splat(1, numbers)));
+  numbers = n.b.add(numbers, n.splat(1, numbers));
+  Value none = n.b.splat(0, RankedTensorType::get({flat[0]}, n.b.builder.getI32Type()));
+  constexpr int64_t kMostCompared = int64_t(1) << 28;
+  Value number =
+      rows[0] <= kMostCompared / flat[0] ? combineAll(n, ReductionKind::Max, none, places, numbers) : sum(numbers);
   Value chosen = slicesOf(n, updates, n.b.subtract(number, n.splat(1, number)), 0);
   Value isUpdated = n.b.compare(ComparisonDirection::GT, number, n.splat(0, number));
   return n.give(n.b.reshape(n.b.select(n.b.broadcast(isUpdated, flat, {0}), chosen, operand), shape));

@@ -135,7 +135,7 @@ TEST(Npy, SaysHowToSaveWhatIsNotAccepted) {
   expectError(npy(fileText("fortran.npy")), "x.npy: Fortran order; save it with numpy.ascontiguousarray(a)");
   expectError(npy(fileText("big_endian.npy")), "x.npy: big-endian elements ('>f4'); save it with "
                                                "a.astype('<f4')");
-  expectError(npy(fileText("complex.npy")), "elements of type '<c8'");
+  expectError(npy(fileText("complex.npy")), "complex numbers ('<c8'); save their real and imaginary parts");
   expectError(npy(fileText("record.npy")), "not a dict of descr");
 }
 
