@@ -174,16 +174,12 @@ private:
       }
       return accept(user);
     }
-    if (reluOnly && !postOps.empty())
-      return false;
-    if (reluOperand(user) == value) {
-      // cuDNN has relu after a bias, not after a bare convolution.
-      if (reluOnly && !bias && isa<exec::ConvolutionOp>(call))
-        return false;
-      return accept(user, exec::PostOpKind::Relu);
+    if (reluOnly) {
+      // cuDNN has relu after a bias, not after a bare convolution. That of oneDNN makes zeros of NaNs, so that a loss does not
+      // show them.
+      const bool isTaken = postOps.empty() && reluOperand(user) == value && (bias || !isa<exec::ConvolutionOp>(call));
+      return isTaken && accept(user, exec::PostOpKind::Relu);
     }
-    if (reluOnly)
-      return false;
     if (isa<TanhOp>(user))
       return accept(user, exec::PostOpKind::Tanh);
     if (isa<LogisticOp>(user))
