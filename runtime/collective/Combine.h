@@ -27,15 +27,15 @@ struct Minimum {
   template <class V> static V apply(V a, V b) { return ((a < b) | (a != a)) ? a : b; }
 };
 
-/// Operands that are combined one after the other, and the pairs of such blocks that 2^32 operands give.
-constexpr uint64_t blockOperands = 8;
+/// What 2^32 operands leave to be combined, at most.
 constexpr int maxPartials = 32;
 
-/// Combines `count` operands, at least one: load(k, to) writes the values of operand k to to[i], i < n. Eight at a time
-/// are combined in their order, and what that gives in pairs.
+/// Combines `count` operands, at least one, in pairs: neighbours, then what neighbours gave. load(k, to) writes the values of
+/// operand k to to[i], i < n. A run of 2^m operands from a multiple of 2^m on is combined by itself: what a worker has added up
+/// of its own may take its place.
 template <class Op, int n, class Value, class Load>
 inline __attribute__((always_inline)) void combine(uint64_t count, Value (&values)[n], Load load) {
-  Value partial[maxPartials][n], operand[n];
+  Value partial[maxPartials][n];
   int depth = 0;
   auto merge = [&]() __attribute__((always_inline)) {
     --depth;
@@ -43,19 +43,12 @@ inline __attribute__((always_inline)) void combine(uint64_t count, Value (&value
       values[i] = Op::apply(partial[depth][i], values[i]);
   };
   DGC_ROLLED
-  for (uint64_t first = 0; first < count; first += blockOperands) {
-    const uint64_t last = first + blockOperands < count ? first + blockOperands : count;
-    load(first, values);
-    DGC_ROLLED
-    for (uint64_t k = first + 1; k < last; ++k) {
-      load(k, operand);
-      for (int i = 0; i < n; ++i)
-        values[i] = Op::apply(values[i], operand[i]);
-    }
-    if (last == count)
+  for (uint64_t k = 0; k < count; ++k) {
+    load(k, values);
+    if (k + 1 == count)
       break;
     DGC_ROLLED
-    for (uint64_t block = first / blockOperands; block & 1; block >>= 1)
+    for (uint64_t odd = k; odd & 1; odd >>= 1)
       merge();
     for (int i = 0; i < n; ++i)
       partial[depth][i] = values[i];

@@ -65,26 +65,36 @@ template <class T> T combine(Reduction r, T a, T b) {
   }
 }
 
-template <class T> void reduceAs(Reduction r, const std::vector<const std::byte *> &in, std::byte *out) {
-  T acc, v;
-  std::memcpy(&acc, in[0], sizeof(T));
-  for (size_t k = 1; k < in.size(); ++k) {
-    std::memcpy(&v, in[k], sizeof(T));
-    acc = static_cast<T>(combine<T>(r, acc, v));
+/// Neighbours, then what neighbours gave; the last one waits where their number is odd.
+template <class T> T inPairs(Reduction r, std::vector<T> values) {
+  while (values.size() > 1) {
+    std::vector<T> next;
+    for (size_t k = 0; k + 1 < values.size(); k += 2)
+      next.push_back(static_cast<T>(combine<T>(r, values[k], values[k + 1])));
+    if (values.size() % 2)
+      next.push_back(values.back());
+    values = std::move(next);
   }
-  std::memcpy(out, &acc, sizeof(T));
+  return values.front();
+}
+
+template <class T> void reduceAs(Reduction r, const std::vector<const std::byte *> &in, std::byte *out) {
+  std::vector<T> values(in.size());
+  for (size_t k = 0; k < in.size(); ++k)
+    std::memcpy(&values[k], in[k], sizeof(T));
+  const T all = inPairs(r, values);
+  std::memcpy(out, &all, sizeof(T));
 }
 
 template <class From, class To>
 void reduceHalf(Reduction r, const std::vector<const std::byte *> &in, std::byte *out, From from, To to) {
+  std::vector<float> values;
   uint16_t bits;
-  std::memcpy(&bits, in[0], 2);
-  float acc = from(bits);
-  for (size_t k = 1; k < in.size(); ++k) {
-    std::memcpy(&bits, in[k], 2);
-    acc = combine<float>(r, acc, from(bits));
+  for (const std::byte *each : in) {
+    std::memcpy(&bits, each, 2);
+    values.push_back(from(bits));
   }
-  bits = to(acc);
+  bits = to(inPairs(r, values));
   std::memcpy(out, &bits, 2);
 }
 

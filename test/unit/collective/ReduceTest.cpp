@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 namespace dgc::rt {
@@ -68,24 +69,36 @@ TEST(Reduce, TheErrorOfASumGrowsWithTheLogarithmOfTheMembers) {
     }
 }
 
-// Up to eight members are added up in their order.
-TEST(Reduce, FewMembersAreCombinedInOrder) {
+// What each of two, four or eight workers adds up of its own may be added up again: the bits are those of one.
+TEST(Reduce, AddsUpInPairs) {
   std::mt19937 random(3);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  for (int members = 2; members <= 8; ++members) {
-    std::vector<float> in(members);
+  auto sum = [](std::span<const float> in) {
     std::vector<const void *> srcs;
-    for (float &v : in) {
-      v = uniform(random);
+    for (const float &v : in)
       srcs.push_back(&v);
+    float out;
+    void *dst = &out;
+    selectReduce(DType::F32, Reduction::Sum)(&dst, 1, srcs.data(), static_cast<int>(in.size()), 1);
+    return out;
+  };
+  int inOrder = 0;
+  for (int trial = 0; trial < 50; ++trial) {
+    std::vector<float> in(16);
+    for (float &v : in)
+      v = uniform(random);
+    const float all = sum(in);
+    for (size_t each : {2, 4, 8}) {
+      std::vector<float> sums;
+      for (size_t first = 0; first < in.size(); first += each)
+        sums.push_back(sum(std::span(in).subspan(first, each)));
+      EXPECT_EQ(sum(sums), all) << each;
     }
-    float expected = in[0], sum;
-    for (int k = 1; k < members; ++k)
-      expected += in[k];
-    void *dst = &sum;
-    selectReduce(DType::F32, Reduction::Sum)(&dst, 1, srcs.data(), members, 1);
-    EXPECT_EQ(sum, expected);
+    EXPECT_EQ(sum(std::span(in).first(3)), (in[0] + in[1]) + in[2]);
+    EXPECT_EQ(sum(std::span(in).first(4)), (in[0] + in[1]) + (in[2] + in[3]));
+    inOrder += ((in[0] + in[1]) + in[2]) + in[3] == (in[0] + in[1]) + (in[2] + in[3]);
   }
+  EXPECT_LT(inOrder, 50); // or it would not matter
 }
 
 TEST(Reduce, RoundsHalvesOnce) {
