@@ -37,13 +37,13 @@ Value ElementEmitter::extract(tensor::ExtractOp op, IRMapping &mapping, ArrayRef
   return element(op.getTensor(), index);
 }
 
-/// What may be done to floating-point ops. Contraction is the same on every run. Sums may be split into lanes, which is
+/// What may be done to floating-point ops. Contraction is the same on every run, but not in every kernel. Sums may be split into lanes, which is
 /// fixed at compile time. Nothing may assume that there are no NaNs or infinities.
-static void setFastMath(linalg::LinalgOp op, Operation &inner, Operation *copy) {
+static void setFastMath(linalg::LinalgOp op, Operation &inner, Operation *copy, bool fixedArithmetic) {
   if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::MaximumFOp,
            arith::MinimumFOp>(copy))
     return;
-  auto flags = arith::FastMathFlags::contract;
+  auto flags = fixedArithmetic ? arith::FastMathFlags::none : arith::FastMathFlags::contract;
   bool combines = llvm::any_of(inner.getOperands(), [&](Value operand) {
     auto argument = dyn_cast<BlockArgument>(operand);
     return argument && argument.getOwner() == op.getBlock() &&
@@ -94,7 +94,7 @@ SmallVector<Value> ElementEmitter::body(linalg::LinalgOp op, ArrayRef<AffineExpr
       if (!mapping.contains(operand) && operand.getParentRegion() == &graph.func.getBody())
         mapping.map(operand, scalar(operand));
     Operation *copy = builder.clone(inner, mapping);
-    setFastMath(op, inner, copy);
+    setFastMath(op, inner, copy, graph.fixedArithmetic);
   }
   SmallVector<Value> results;
   for (Value value : wanted ? ValueRange(wanted) : ValueRange(block->getTerminator()->getOperands())) {

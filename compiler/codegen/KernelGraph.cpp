@@ -3,6 +3,7 @@
 #include "compiler/codegen/KernelGraph.h"
 #include "compiler/codegen/AccessCollector.h"
 #include "compiler/codegen/Lowering.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -382,6 +383,7 @@ LogicalResult KernelGraph::order() {
 FailureOr<KernelGraph> KernelGraph::build(func::FuncOp func, const llvm::DenseSet<Value> &recomputed) {
   KernelGraph graph;
   graph.func = func;
+  graph.fixedArithmetic = func->hasAttr(kFixedArithmeticAttr);
   const std::vector<int32_t> inplace = inplaceOf(func);
   graph.inplace.assign(inplace.begin(), inplace.end());
   auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());

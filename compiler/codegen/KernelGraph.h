@@ -71,6 +71,7 @@ public:
                                             const llvm::DenseSet<mlir::Value> &recomputed = {});
 
   mutable mlir::func::FuncOp func; // (its accessors are not const)
+  bool fixedArithmetic = false;    // kFixedArithmeticAttr
   std::vector<Root> roots;         // every root after those that it reads
   llvm::DenseMap<mlir::Value, unsigned> rootOf;
   /// For each result of the function the argument that it may overwrite, or -1.

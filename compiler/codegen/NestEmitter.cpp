@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/NestEmitter.h"
 #include "compiler/codegen/Combiner.h"
+#include "compiler/codegen/SumBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -147,8 +148,8 @@ void NestEmitter::steppedLoop(const Part &part, unsigned depth, SmallVectorImpl<
   }
 }
 
-void NestEmitter::carryingLoop(Value from, Value to, int64_t step, bool parallel, SmallVectorImpl<Running> &running,
-                               llvm::function_ref<void(Value)> inside) {
+scf::ForOp NestEmitter::carryingLoop(Value from, Value to, int64_t step, bool parallel,
+                                     SmallVectorImpl<Running> &running, llvm::function_ref<void(Value)> inside) {
   auto accumulators = [&] {
     SmallVector<Value> all;
     for (Running &run : running)
@@ -170,16 +171,31 @@ void NestEmitter::carryingLoop(Value from, Value to, int64_t step, bool parallel
   code.closeLoop();
   code.groups = savedGroups;
   become(loopOp.getResults());
+  return loopOp;
+}
+
+/// Lets sums in a loop have as many lanes as this, in vectors of 16, whatever else the loop computes.
+static void fixLanes(scf::ForOp loop, int32_t lanes) {
+  constexpr int32_t kVector = 16;
+  Builder b(loop.getContext());
+  MLIRContext *context = loop.getContext();
+  auto vectorize =
+      LLVM::LoopVectorizeAttr::get(context, b.getBoolAttr(false), {}, {}, b.getI32IntegerAttr(kVector), {}, {}, {});
+  auto interleave = LLVM::LoopInterleaveAttr::get(context, b.getI32IntegerAttr(lanes / kVector));
+  loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, vectorize, interleave, {}, {}, {}, {}, {},
+                                                                 {}, {}, {}, {}, {}, {}, {}));
 }
 
 /// One loop of a nest, from index `from` to `to`.
 void NestEmitter::plainLoop(const Part &part, unsigned depth, SmallVectorImpl<Running> &running, Value from, Value to) {
   unsigned dim = part.plan.nest.loops[depth];
   bool parallel = llvm::all_of(running, [&](Running &run) { return graph.roots[run.root].parallel.test(dim); });
-  carryingLoop(from, to, 1, parallel, running, [&](Value index) {
+  scf::ForOp loop = carryingLoop(from, to, 1, parallel, running, [&](Value index) {
     code.bind(dim, index);
     loopsFrom(part, depth + 1, running);
   });
+  if (graph.fixedArithmetic && depth + 1 == part.plan.nest.loops.size() && loop.getNumResults() > 0)
+    fixLanes(loop, kSumLanes);
 }
 
 /// Begins the reductions whose parallel loops are all around the loop at `depth`.

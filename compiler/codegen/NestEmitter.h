@@ -40,8 +40,8 @@ public:
 
   /// A loop with its inside, which is given the index; reductions that have begun are carried through it. What carries
   /// none may be parallel.
-  void carryingLoop(mlir::Value from, mlir::Value to, int64_t step, bool parallel,
-                    llvm::SmallVectorImpl<Running> &running, llvm::function_ref<void(mlir::Value)> inside);
+  mlir::scf::ForOp carryingLoop(mlir::Value from, mlir::Value to, int64_t step, bool parallel,
+                                llvm::SmallVectorImpl<Running> &running, llvm::function_ref<void(mlir::Value)> inside);
 
   /// One step of a reduction.
   using Reduce = llvm::function_ref<void(const Root &, Running &)>;

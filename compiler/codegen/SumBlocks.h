@@ -14,6 +14,10 @@ namespace dgc {
 /// factor of kMostPartials. Blocks depend on sizes alone, so they are the same for any number of threads.
 constexpr int64_t kLongestChain = 64, kMostPartials = 32;
 
+/// Lanes of the sums of vectorized loops on CPUs: two vectors of 512 bits. The number does not depend on what else a loop
+/// computes, so that a sum has the same blocks in all kernels but those that call functions, which are not vectorized.
+constexpr int64_t kSumLanes = 32;
+
 /// The iterations of the blocks that a loop is cut into, the largest blocks first; none: it is not cut. A block of the
 /// last size has at most `most` iterations, and a multiple of `granule` unless it is the last block.
 llvm::SmallVector<int64_t> cutIntoBlocks(int64_t trips, int64_t most, int64_t granule = 1);

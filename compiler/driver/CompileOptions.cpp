@@ -34,6 +34,19 @@ std::optional<Count> Count::parse(StringRef text, std::string &error) {
 
 std::string Count::text() const { return value ? std::to_string(value) : ""; }
 
+std::optional<VirtualShards> VirtualShards::parse(StringRef text, std::string &error) {
+  auto [how, number] = text.split('=');
+  VirtualShards shards{kDefault};
+  const bool isNumber = !text.contains('=') || (!number.getAsInteger(10, shards.count) && shards.count >= 2);
+  if (how == "any-workers" && isNumber)
+    return shards;
+  error =
+      "'" + text.str() + "': expected any-workers, or any-workers=V with the number of parts of the batch, from 2 on";
+  return std::nullopt;
+}
+
+std::string VirtualShards::text() const { return count ? "any-workers=" + std::to_string(count) : ""; }
+
 std::optional<PlacementRules> CompileOptions::readPlacement(StringRef fileOrList, std::string &error) {
   if (fileOrList.contains('='))
     return PlacementRules::parse(fileOrList, error);
@@ -76,7 +89,8 @@ public:
     plan.mesh = asked().mesh;
     if (failed(checkNumbers()) || failed(checkPhases()) || failed(checkInsertedPasses()) || failed(chooseMesh()) ||
         failed(chooseTargets()) || failed(checkCollectiveNames(module, asked().forbid)) || failed(checkMesh()) ||
-        failed(chooseStrategies()) || failed(checkPipeline()) || failed(checkRepeats()))
+        failed(chooseStrategies()) || failed(chooseVirtualShards()) || failed(checkPipeline()) ||
+        failed(checkRepeats()))
       return failure();
     if (plan.strategies.servers())
       plan.mesh.axes.insert(plan.mesh.axes.begin(), {"stage", 1 + plan.strategies.servers()});
@@ -191,6 +205,41 @@ private:
     return success();
   }
 
+  /// The parts of the batch that a worker has are its micro-batches.
+  LogicalResult chooseVirtualShards() {
+    const int64_t shards = asked().deterministic.count, workers = std::max<int64_t>(plan.mesh.sizeOf("data"), 1);
+    if (!shards)
+      return success();
+    const std::string option = "--deterministic=" + asked().deterministic.text() + ": ";
+    StrategyOptions rest = plan.strategies;
+    rest.accumulate = 0;
+    rest.recompute.reset();
+    rest.dataParallel = rest.zero1 = rest.zero2 = rest.zero3 = false;
+    if (!rest.text().empty())
+      return error() << option << "is for data-parallel, zero1 to zero3, accumulate and recompute; leave '"
+                     << rest.text() << "' out";
+    const bool isDataAlone = plan.mesh.empty() || (plan.mesh.axes.size() == 1 && plan.mesh.has("data"));
+    if (!isDataAlone || plan.isMeshOfModel || !asked().placement.rules.empty())
+      return error() << option
+                     << "is for a mesh of the one axis \"data\" in the command line, as in --mesh data=2, and "
+                     << "without --placement";
+    if (plan.workers->traits().device != DeviceKind::Cpu)
+      return error() << option << "is for CPUs: what libraries of GPUs add up has no order of its own";
+    if (asked().precision == Precision::BF16 || asked().precision == Precision::F16)
+      return error() << option
+                     << "is for --precision=f32: what is rounded to 16 bits may differ in the last one of them";
+    if (shards % workers != 0 || !llvm::isPowerOf2_64(shards / workers))
+      return error()
+             << option << workers << " workers cannot share " << shards << " parts of the batch: each must have 1, 2, "
+             << "4, 8 .. of them; use any-workers=V with such a multiple of the workers, the same V for all plans";
+    if (plan.strategies.accumulate && plan.strategies.accumulate * workers != shards)
+      return error() << option << "a batch of " << shards << " parts on " << workers << " workers is in "
+                     << shards / workers << " micro-batches, not in accumulate=" << plan.strategies.accumulate
+                     << "; leave accumulate out, or use any-workers=" << plan.strategies.accumulate * workers;
+    plan.strategies.accumulate = shards / workers > 1 ? shards / workers : 0;
+    return success();
+  }
+
   LogicalResult checkPipeline() {
     if (!plan.strategies.pipeline && asked().microbatches.value)
       return error() << "--microbatches is for the strategy pipeline; accumulate=" << asked().microbatches.value
@@ -207,7 +256,8 @@ private:
 
   bool mayLoopOverMicrobatches() const {
     const StrategyOptions &s = plan.strategies;
-    return s.accumulate && plan.workers->traits().controlFlow && !s.pipeline && !plan.isMeshOfModel;
+    return !asked().deterministic.count && s.accumulate && plan.workers->traits().controlFlow && !s.pipeline &&
+           !plan.isMeshOfModel;
   }
 
   /// From how many micro-batches on they are rounds of a loop; 0: never. Those of a pipeline are where its schedule is in a
@@ -299,12 +349,15 @@ private:
                     .serverKind = plan.servers->traits().device,
                     .placement = asked().placement};
     phases.gradient = {.keep = traits.keptOps,
-                       .microbatches = strategies.accumulate ? strategies.accumulate : asked().microbatches.value,
+                       .microbatches = strategies.accumulate         ? strategies.accumulate
+                                       : asked().deterministic.count ? 1
+                                                                     : asked().microbatches.value,
                        .stages = stages,
                        .recompute = strategies.recompute.value_or(NamePatterns()),
                        .unrollScans = traits.controlFlow ? traits.mostUnrolledOps : kMostUnrolledOps,
                        .loopFrom = loopMicrobatchesFrom(),
-                       .loopWorkers = std::max<int64_t>(plan.mesh.sizeOf("data"), 1)};
+                       .loopWorkers = std::max<int64_t>(plan.mesh.sizeOf("data"), 1),
+                       .pairwise = asked().deterministic.count != 0};
     if (fuses)
       phases.gradient.keep.insert(phases.gradient.keep.end(), {"dgc.fused_attention", "dgc.fused_attention_grad"});
     phases.shard = {.mesh = plan.mesh,
@@ -313,6 +366,7 @@ private:
                     .tensorParallel = strategies.tensorParallel.has_value(),
                     .cut = strategies.tensorParallel.value_or(WeightCuts()),
                     .sequenceParallel = strategies.sequenceParallel,
+                    .pairwise = asked().deterministic.count != 0,
                     .noPadding = asked().noPadding};
     phases.partition = {.distributed = isDistributed,
                         .pipeline = strategies.pipeline.has_value(),
@@ -325,7 +379,8 @@ private:
                           .scatterToServers = servers != 0,
                           .forbid = asked().forbid,
                           .maxReplicatedBytes = asked().maxReplicatedBytes.bytes};
-    phases.kernel = {.target = asked().target, .epilogues = asked().epilogues};
+    phases.kernel = {
+        .target = asked().target, .epilogues = asked().epilogues, .fixedArithmetic = asked().deterministic.count != 0};
     phases.schedule = {.overlap = isDistributed && overlaps};
     for (const MeshShape::Axis &axis : plan.mesh.axes)
       plan.numWorkers *= servers && axis.name == "stage" ? 1 : axis.size;

@@ -26,6 +26,14 @@ struct Count {
   std::string text() const;
 };
 
+/// The equal parts of a batch that are computed in the same way on any number of workers: "any-workers=8"; 0: none.
+struct VirtualShards {
+  static constexpr int64_t kDefault = 8;
+  int64_t count = 0;
+  static std::optional<VirtualShards> parse(llvm::StringRef text, std::string &error);
+  std::string text() const;
+};
+
 enum class Switch { Off, On };
 template <> struct EnumNames<Switch> {
   static constexpr EnumValue<Switch> all[] = {{Switch::Off, "off"}, {Switch::On, "on"}};
@@ -67,6 +75,7 @@ struct CompileOptions {
   ByteCount maxReplicatedBytes;
   bool noPadding = false, withSemantics = false;
   ByteCount memoryLimit;
+  VirtualShards deterministic;
   std::vector<std::string> insertPass, inputShape, blocks;
   Phase from = Phase::Input, to = Phase::Artifact;
   /// Not an option, as it shapes nothing: what kernels compiled before may be taken from. Null: there is none.
@@ -90,6 +99,9 @@ struct CompileOptions {
       "Refuse a plan that makes a larger value whole on every device");
     b("memory-limit", o.memoryLimit, "BYTES",
       "Refuse a plan that needs more on a worker, as in 512MiB, and say what fits");
+    b("deterministic", o.deterministic, "any-workers[=V]",
+      "Any number of workers gives the same bits: the batch is V equal parts (default 8), each computed by "
+      "itself, and what they give is added up in pairs. For V / 2^n workers with data-parallel and zero, on CPUs");
     b("overlap", o.overlap, "on|off", "on: collectives overlap with work that does not need them");
     b("worker-threads", o.threads, "N",
       "Threads of a worker, for the memory that it needs; as --threads of dgc-run (default: its share of the cores of "

@@ -8,7 +8,7 @@ void buildKernelPhase(mlir::OpPassManager &manager, const KernelPhaseOptions &op
   std::string wrong;
   std::unique_ptr<Target> target = TargetRegistry::builtin().create(options.target.spec, wrong);
   assert(target && "options have a target that there is");
-  target->buildKernelPhase(manager, {.epilogues = options.epilogues});
+  target->buildKernelPhase(manager, {.epilogues = options.epilogues, .fixedArithmetic = options.fixedArithmetic});
   manager.addPass(createVerifyKernelPass({.controlFlow = target->traits().controlFlow}));
 }
 

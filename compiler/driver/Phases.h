@@ -36,10 +36,12 @@ template <> struct EnumNames<Phase> {
 struct KernelPhaseOptions {
   TargetSpec target = {"cpu"};
   Epilogues epilogues = Epilogues::Auto;
+  bool fixedArithmetic = false;
 
   template <class Binder> void bind(Binder &b) {
     b("target", target, "what kernels are for, as dgc-compile's --target");
     b("epilogues", epilogues, "what library calls compute with products on GPUs: auto, all or bias");
+    b("fixed-arithmetic", fixedArithmetic, "no bits depend on what a kernel computes together (CPUs)");
   }
 };
 

@@ -42,6 +42,7 @@ struct TargetTraits {
 /// What the phase kernel is told beside the target.
 struct KernelOptions {
   Epilogues epilogues = Epilogues::Auto;
+  bool fixedArithmetic = false; // no bits depend on what a kernel computes together
 };
 
 /// A target by name, as in "cuda:sm_90". Parsing refuses one that there is not.

@@ -238,6 +238,8 @@ def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
     Option<"loopFrom", "loop-from", "int64_t", "0",
            "from how many micro-batches on they are rounds of a loop, where that can be; 0: never">,
     Option<"workers", "workers", "int64_t", "1", "how many workers the examples of a round are cut over">,
+    Option<"pairwise", "pairwise", "bool", "false",
+           "give each micro-batch examples of a worker that follow one another, and add up in pairs">,
   ];
   let dependentDialects = ["::dgc::DGCDialect"];
 }

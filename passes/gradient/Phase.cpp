@@ -26,8 +26,10 @@ void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions
   if (areRounds && !options.recompute.patterns.empty())
     manager.addPass(createRecomputePass({.values = options.recompute}));
   if (options.microbatches)
-    manager.addPass(createSplitMicrobatchesPass(
-        {.count = options.microbatches, .loopFrom = options.loopFrom, .workers = options.loopWorkers}));
+    manager.addPass(createSplitMicrobatchesPass({.count = options.microbatches,
+                                                 .loopFrom = options.loopFrom,
+                                                 .workers = options.loopWorkers,
+                                                 .pairwise = options.pairwise}));
   if (!areRounds && !options.recompute.patterns.empty())
     manager.addPass(createRecomputePass({.values = options.recompute}));
   manager.addPass(createHoistInvariantsPass());

@@ -20,6 +20,7 @@ struct GradientOptions {
   NamePatterns recompute;
   int64_t unrollScans = 0;
   int64_t loopFrom = 0, loopWorkers = 1;
+  bool pairwise = false;
 
   template <class Binder> void bind(Binder &b) {
     b("keep", keep, "composite ops that stay whole up to the phase kernel");
@@ -29,6 +30,7 @@ struct GradientOptions {
       "write out scans that become at most so many ops, for devices on which rounds of loops are costly; 0: none");
     b("loop-from", loopFrom, "from how many micro-batches on they are rounds of a loop; 0: never");
     b("loop-workers", loopWorkers, "how many workers the examples of a round are cut over");
+    b("pairwise", pairwise, "micro-batches are parts of what each worker has, and their sums are added up in pairs");
     b("stages", stages, "groups of devices: stage s is that of group s modulo this; 0: each stage has one");
   }
 };

@@ -7,6 +7,7 @@
 #include "passes/gradient/Passes.h"
 
 #include "dialects/dgc/TensorBuilder.h"
+#include "dialects/dgc/TensorUtil.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -54,8 +55,10 @@ void warnOfIdleWorkers(func::FuncOp function, const MicrobatchAnalysis &analysis
 /// Writes out the micro-batches of one function.
 class Splitter : MicrobatchWriter {
 public:
-  Splitter(func::FuncOp function, const MicrobatchAnalysis &analysis, int64_t count)
-      : MicrobatchWriter(function, analysis, count), copies(count) {}
+  /// `workers`: over so many each micro-batch is cut, and has of each of them examples that follow one another; 0: every
+  /// count-th example.
+  Splitter(func::FuncOp function, const MicrobatchAnalysis &analysis, int64_t count, int64_t workers)
+      : MicrobatchWriter(function, analysis, count), workers(workers), copies(count) {}
 
   /// Level by level: what is computed once, then one micro-batch after the other, each from front to back.
   void run() {
@@ -77,7 +80,7 @@ private:
   Value wholeOf(Value value) override {
     MicrobatchLayout layout = analysis.getLayout(value);
     if (layout.kind == MicrobatchLayout::Partial)
-      return sums.lookup(value);
+      return sums.lookup(value).front();
     if (layout.kind == MicrobatchLayout::Whole)
       return copies.front().lookupOrDefault(value);
     return allOf(value, [&] { return joined(value, layout.dim); });
@@ -92,16 +95,33 @@ private:
       copies[current].map(original, result);
       if (!analysis.isSummed(original))
         continue;
-      Value &sum = sums[original];
-      if (!sum) {
-        sum = result;
-        continue;
-      }
-      sum = tagged(combine(analysis.getLayout(original).reduction, sum, result));
-      // Addends are added up where they are.
-      if (Attribute stage = copy->getDiscardableAttr(dist::kStageAttr); stage && sum.getDefiningOp())
-        sum.getDefiningOp()->setDiscardableAttr(dist::kStageAttr, stage);
+      addUp(original, result, copy->getDiscardableAttr(dist::kStageAttr));
     }
+  }
+
+  /// Adds what the current micro-batch has to a sum: one after the other, or in pairs and in f32, as workers add up what
+  /// they have.
+  void addUp(Value original, Value addend, Attribute stage) {
+    SmallVector<Value> &open = sums[original];
+    const bool isLast = current + 1 == count;
+    Type element = elementOf(original);
+    const bool isWidened = workers && isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
+    open.push_back(isWidened ? converted(addend, builder.getF32Type()) : addend);
+    const auto all = static_cast<int64_t>(open.size()) - 1;
+    for (int64_t i = !workers || isLast ? all : llvm::countr_zero(uint64_t(current + 1)); i > 0; --i) {
+      Value y = open.pop_back_val(), x = open.pop_back_val();
+      Value sum = tagged(combine(analysis.getLayout(original).reduction, x, y));
+      // Addends are added up where they are.
+      if (Operation *op = sum.getDefiningOp(); op && stage)
+        op->setDiscardableAttr(dist::kStageAttr, stage);
+      open.push_back(sum);
+    }
+    if (isWidened && isLast)
+      open.front() = converted(open.front(), element);
+  }
+
+  Value converted(Value value, Type element) {
+    return tagged(TensorBuilder(builder, value.getLoc()).convert(value, element));
   }
 
   Value combine(dist::Reduction reduction, Value x, Value y) {
@@ -119,8 +139,15 @@ private:
     return {};
   }
 
-  /// Says which micro-batch and level an op belongs to.
+  /// Says which micro-batch and level an op belongs to. What is computed of the examples of a worker has kernels of its own
+  /// where these have to be the same for any number of workers.
   void tag(Operation *op) override {
+    tagShared(op);
+    if (workers)
+      op->setDiscardableAttr(dist::kSlotAttr, builder.getI64IntegerAttr(current));
+  }
+
+  void tagShared(Operation *op) {
     op->setAttr(kMicrobatchAttr, builder.getI64IntegerAttr(current));
     if (level > 0)
       op->setAttr(kMicrobatchLevelAttr, builder.getI64IntegerAttr(level));
@@ -128,7 +155,7 @@ private:
 
   Value tagged(Value value) {
     if (Operation *op = value.getDefiningOp())
-      tag(op);
+      tagShared(op);
     return value;
   }
 
@@ -137,11 +164,13 @@ private:
     MicrobatchLayout layout = analysis.getLayout(value);
     if (layout.kind == MicrobatchLayout::Cut && !isa<BlockArgument>(value))
       return copies[current].lookup(value);
+    if (count == 1)
+      return wholeOf(value);
     Value &known = parts[{wholeOf(value), {dim, current}}];
     if (!known) {
       Value made = rematerialized(value, dim);
       if (!made)
-        made = strided(wholeOf(value), dim);
+        made = workers ? partOfEach(wholeOf(value), dim) : strided(wholeOf(value), dim);
       return parts[{wholeOf(value), {dim, current}}] = made;
     }
     return known;
@@ -161,6 +190,19 @@ private:
     return limits.size() == shape.size() ? part : tagged(b.reshape(part, shape));
   }
 
+  /// The current one of `count` equal parts of what each worker has.
+  Value partOfEach(Value value, unsigned dim) {
+    TensorBuilder b(builder, value.getLoc());
+    SmallVector<int64_t> shape(cast<RankedTensorType>(value.getType()).getShape());
+    SmallVector<int64_t> limits = splitShape(shape, dim, workers, {count, analysis.getExamples(0) / workers});
+    SmallVector<int64_t> starts(limits.size(), 0);
+    Value split = tagged(b.reshape(value, limits));
+    starts[dim + 1] = current;
+    limits[dim + 1] = current + 1;
+    shape[dim] = sizeOfPart(shape[dim]);
+    return tagged(b.reshape(tagged(b.slice(split, starts, limits)), shape));
+  }
+
   /// All examples of a cut value, in their order: those of all micro-batches side by side. Where some have one less, it
   /// is put there and taken away at the end.
   Value joined(Value value, unsigned dim) {
@@ -172,7 +214,8 @@ private:
     SmallVector<Value> pieces;
     for (auto [i, copy] : llvm::enumerate(copies)) {
       int64_t examples = analysis.getExamples(i);
-      SmallVector<int64_t> split = splitShape(shape, dim, examples, {1});
+      SmallVector<int64_t> split =
+          workers ? splitShape(shape, dim, workers, {1, most / workers}) : splitShape(shape, dim, examples, {1});
       SmallVector<int64_t> low(split.size(), 0), high(split.size(), 0);
       high[dim] = most - examples;
       Value piece = b.reshape(copy.lookup(value), split);
@@ -189,9 +232,9 @@ private:
       operand.set(wholeOf(operand.get()));
   }
 
-  int64_t level = 0;
-  SmallVector<IRMapping> copies; // per micro-batch
-  DenseMap<Value, Value> sums;   // of partial values, so far
+  int64_t level = 0, workers;
+  SmallVector<IRMapping> copies;            // per micro-batch
+  DenseMap<Value, SmallVector<Value>> sums; // of partial values, so far: those that are not added up yet
   DenseMap<std::pair<Value, std::pair<unsigned, int64_t>>, Value> parts;
 };
 
@@ -204,7 +247,8 @@ struct SplitMicrobatches : dgc::impl::SplitMicrobatchesPassBase<SplitMicrobatche
       return signalPassFailure();
     }
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (count > 1 && !function.isExternal() && llvm::hasSingleElement(function.getBody()) && failed(split(function)))
+      if ((count > 1 || pairwise) && !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
+          failed(split(function)))
         return signalPassFailure();
   }
 
@@ -215,8 +259,11 @@ struct SplitMicrobatches : dgc::impl::SplitMicrobatchesPassBase<SplitMicrobatche
     if (analysis.getBatch() == 0)
       return success();
     warnOfIdleWorkers(function, analysis, count);
-    if (loopFrom == 0 || count < loopFrom || !writeMicrobatchLoops(function, analysis, count, workers))
-      Splitter(function, analysis, count).run();
+    if (pairwise && analysis.getBatch() % (count * workers) != 0)
+      return function.emitError() << "a batch of " << analysis.getBatch() << " cannot be cut into " << count * workers
+                                  << " equal parts: use a --batch that is a multiple of it";
+    if (pairwise || loopFrom == 0 || count < loopFrom || !writeMicrobatchLoops(function, analysis, count, workers))
+      Splitter(function, analysis, count, pairwise ? workers : 0).run();
     return success();
   }
 };

@@ -176,7 +176,8 @@ bool isAny(ArrayRef<int64_t> inplace) {
 
 class KernelFormation {
 public:
-  explicit KernelFormation(ModuleOp module) : module(module), decide(module, "dgc-form-kernels") {}
+  KernelFormation(ModuleOp module, bool fixedArithmetic)
+      : module(module), fixedArithmetic(fixedArithmetic), decide(module, "dgc-form-kernels") {}
 
   /// Kernels of a function, first those of the loops and branches in it.
   void run(func::FuncOp func, int64_t maxUpdateOps, int64_t maxFlopsAgain, bool shareLaunches) {
@@ -240,6 +241,8 @@ private:
     auto func = func::FuncOp::create(loc, "k", type);
     if (isAny(inplace))
       func->setAttr(kInplaceAttr, builder.getDenseI64ArrayAttr(inplace));
+    if (fixedArithmetic)
+      func->setAttr(kFixedArithmeticAttr, builder.getUnitAttr());
     Block *block = func.addEntryBlock();
     builder.setInsertionPointToEnd(block);
     IRMapping mapping;
@@ -300,6 +303,7 @@ private:
   }
 
   ModuleOp module;
+  bool fixedArithmetic;
   SizeDecisions decide;
   llvm::StringMap<std::string> known;
 };
@@ -307,7 +311,7 @@ private:
 struct FormKernels : dgc::impl::FormKernelsBase<FormKernels> {
   using FormKernelsBase::FormKernelsBase;
   void runOnOperation() override {
-    KernelFormation formation(getOperation());
+    KernelFormation formation(getOperation(), fixedArithmetic);
     SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : entries)
       if (!func.isExternal())

@@ -32,8 +32,8 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
     gradients of these; and `exec.scatter_add` for sums of f32 or f64 slices. Other element types and layouts are left
     to generated kernels.
 
-    A bias, and then relu, tanh, sigmoid or the addition of a tensor, become part of the call when nothing else needs
-    the value before them. `x > 0` is computed from relu(x) where there is one, so that the gradient of relu needs only that.
+    A bias, and then tanh, sigmoid or the addition of a tensor, become part of the call when nothing else needs
+    the value before them; relu does not, as that of the library makes zeros of NaNs. `x > 0` is computed from relu(x) where there is one, so that the gradient of relu needs only that.
 
     ```mlir
     %0 = dgc.dot_general %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32>
@@ -179,6 +179,7 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
            "where that moves less memory and takes at most so many operations for each element; 0: never">,
     Option<"shareLaunches", "share-launches", "bool", "false", "one kernel for what is made of variables alone, and for "
            "sums of whole tensors">,
+    Option<"fixedArithmetic", "fixed-arithmetic", "bool", "false", "let no bits depend on what a kernel computes together">,
   ];
   let dependentDialects = ["::dgc::exec::ExecDialect", "::dgc::DGCDialect", "::mlir::func::FuncDialect"];
   let statistics = [

@@ -147,7 +147,8 @@ def ZeroPass : Pass<"dgc-strategy-zero", "::mlir::ModuleOp"> {
     - Stage 1: the optimizer's state (`slot`) is cut, and each device computes its part of the new value of a weight.
       The gradient is made whole before (all-reduce), and the new value after (all-gather).
     - Stage 2: a gradient that is partial goes to the parts right away (reduce-scatter); with micro-batches the addends
-      do, and what is added up is a part.
+      do, and what is added up is a part. `pairwise`: they are added up first, and sums over what is computed of parts, as
+      norms, are refused, so that no order of additions depends on the number of devices.
     - Stage 3: weights are cut as well, and a `dist.reshard` gathers them where they are used: once forwards and once
       backwards, for each micro-batch.
 
@@ -162,7 +163,11 @@ def ZeroPass : Pass<"dgc-strategy-zero", "::mlir::ModuleOp"> {
       %n = dgc.subtract %w, %u {dist.shardings = [#dist.sharding<@mesh, [{"data" by strategy "zero2"} ]>]} : ...
     ```
   }];
-  let options = [Option<"stage", "stage", "int", "1", "1: optimizer state; 2: gradients, too; 3: variables, too">];
+  let options = [
+    Option<"stage", "stage", "int", "1", "1: optimizer state; 2: gradients, too; 3: variables, too">,
+    Option<"pairwise", "pairwise", "bool", "false",
+           "add the gradients of micro-batches up before they are cut, and refuse sums over their parts">,
+  ];
   let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 

@@ -18,7 +18,7 @@ void dgc::buildShardPhase(mlir::OpPassManager &manager, const ShardOptions &opti
       manager.addPass(createSequenceParallelPass());
     manager.addPass(createPropagateShardingsPass());
     if (options.zero)
-      manager.addPass(createZeroPass({.stage = static_cast<int>(options.zero)}));
+      manager.addPass(createZeroPass({.stage = static_cast<int>(options.zero), .pairwise = options.pairwise}));
     manager.addPass(createInsertReshardsPass());
   }
   manager.addPass(createVerifyShardPass({.noPadding = options.noPadding}));

@@ -18,7 +18,7 @@ struct ShardOptions {
   bool tensorParallel = false;
   WeightCuts cut; // empty: the default of the pass
   bool sequenceParallel = false;
-  bool noPadding = false;
+  bool pairwise = false, noPadding = false;
 
   template <class Binder> void bind(Binder &b) {
     b("mesh", mesh, "axes with their sizes, as in data=4,model=2; empty: one worker, nothing is cut");
@@ -27,6 +27,7 @@ struct ShardOptions {
     b("data-parallel", dataParallel, "the batch is cut over the axis `data`");
     b("sequence-parallel", sequenceParallel, "activations are cut along the sequence");
     b("zero", zero, "the stage of ZeRO: 0 to 3");
+    b("pairwise", pairwise, "ZeRO adds the gradients of micro-batches up before it cuts them");
     b("no-padding", noPadding, "refuse a dimension that its axes do not divide");
   }
 };

@@ -24,17 +24,19 @@ namespace {
 /// Annotates one module.
 class Annotator {
 public:
-  Annotator(ModuleOp module, MeshOp mesh, int stage)
-      : module(module), mesh(mesh), stage(stage), name("zero" + std::to_string(stage)),
+  Annotator(ModuleOp module, MeshOp mesh, int stage, bool pairwise)
+      : module(module), mesh(mesh), stage(stage), pairwise(pairwise), name("zero" + std::to_string(stage)),
         axis(axisBy(module.getContext(), kAxis, name)) {}
 
-  void run() {
+  LogicalResult run() {
     for (auto function : module.getOps<func::FuncOp>())
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
         if (StateOp state = stateOfArgument(function, i); state && !layouts.contains(state))
           layouts[state] = choose(state, function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr));
     for (auto function : module.getOps<func::FuncOp>())
-      annotate(function);
+      if (failed(annotate(function)))
+        return failure();
+    return success();
   }
 
 private:
@@ -85,7 +87,7 @@ private:
     return cut ? layouts.lookup(state) : Layout();
   }
 
-  void annotate(func::FuncOp function) {
+  LogicalResult annotate(func::FuncOp function) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (ShardingAttr parts = storedLayout(stateOfArgument(function, i)).parts)
         function.setArgAttr(i, kShardingAttr, parts);
@@ -93,24 +95,45 @@ private:
       if (ShardingAttr parts = storedLayout(stateOfResult(function, i)).parts)
         function.setResultAttr(i, kShardingAttr, parts);
     if (function.isExternal())
-      return;
+      return success();
     DenseSet<Operation *> optimizerOps = findOptimizerOps(function);
     SmallVector<Value> gradients;
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (StateOp state = stateOfResult(function, i); state && state.getRole() == StateRole::Weight)
         if (Layout layout = layouts.lookup(state); layout.parts)
           annotateUpdate(function, i, layout, optimizerOps, gradients);
+    if (pairwise && failed(checkSums(gradients)))
+      return failure();
     if (stage == 3)
       gatherBeforeUse(function, findOpsOf(function, gradients));
+    return success();
+  }
+
+  /// What parts of a gradient add up to would have an order of additions that depends on their number.
+  LogicalResult checkSums(ArrayRef<Value> gradients) {
+    SmallVector<Value> worklist(gradients);
+    DenseSet<Operation *> seen;
+    while (!worklist.empty())
+      for (Operation *user : worklist.pop_back_val().getUsers()) {
+        if (auto reduce = dyn_cast<ReduceOp>(user); reduce && reduce.getKind() == ReductionKind::Sum)
+          return user->emitError()
+                 << "adds up what is computed of gradients, of which each worker has a part: the sum would "
+                 << "depend on the number of workers, which --deterministic=any-workers does not allow; "
+                 << "use data-parallel without " << name << ", or an optimizer without such sums "
+                 << "(clip_global_norm, lamb, adafactor)";
+        if (seen.insert(user).second)
+          llvm::append_range(worklist, user->getResults());
+      }
+    return success();
   }
 
   /// The new value of a weight is computed in parts, from its gradient on, and so is whatever else needs the gradient:
-  /// its share of a norm is a partial sum. At stage 1 the gradient becomes a part before it is first needed, so that
-  /// those of micro-batches are added first; at later ones right where it is computed.
+  /// its share of a norm is a partial sum. At stage 1, or `pairwise`, the gradient becomes a part before it is first needed,
+  /// so that those of micro-batches are added first; at later ones right where it is computed.
   void annotateUpdate(func::FuncOp function, unsigned result, Layout layout, const DenseSet<Operation *> &optimizerOps,
                       SmallVectorImpl<Value> &gradients) {
     VariableUpdate update = findUpdate(function, result, optimizerOps,
-                                       [&](Operation *op) { return stage == 1 && op->hasAttr(kMicrobatchAttr); });
+                                       [&](Operation *op) { return addsUpFirst() && op->hasAttr(kMicrobatchAttr); });
     llvm::append_range(gradients, update.gradients);
     gatherForProducts(update, stateOfResult(function, result), layout);
     auto spread = ArrayAttr::get(module.getContext(), {layout.parts});
@@ -122,12 +145,12 @@ private:
     }
     std::string because = "the gradient of " + stateOfResult(function, result).getSymName().str();
     for (Value gradient : update.gradients) {
-      if (stage > 1 && carryInParts(gradient, layout.parts))
+      if (!addsUpFirst() && carryInParts(gradient, layout.parts))
         continue;
       // That of a micro-batch does not wait for that of the next.
       auto microbatch = gradient.getDefiningOp() ? gradient.getDefiningOp()->getAttrOfType<IntegerAttr>(kMicrobatchAttr)
                                                  : IntegerAttr();
-      std::string use = microbatch && stage > 1 ? "micro-batch " + std::to_string(microbatch.getInt()) : "";
+      std::string use = microbatch && !addsUpFirst() ? "micro-batch " + std::to_string(microbatch.getInt()) : "";
       reshard(gradient, layout.parts, because, use, /*early=*/stage > 1, [](OpOperand &) { return true; });
     }
   }
@@ -319,9 +342,12 @@ private:
     return true;
   }
 
+  bool addsUpFirst() const { return stage == 1 || pairwise; }
+
   ModuleOp module;
   MeshOp mesh;
   int stage;
+  bool pairwise;
   std::string name;
   AxisRefAttr axis;
   DenseMap<Operation *, Layout> layouts; // of states
@@ -342,7 +368,8 @@ struct Zero : dgc::impl::ZeroPassBase<Zero> {
       return signalPassFailure();
     if (!*mesh)
       return markAllAnalysesPreserved();
-    Annotator(getOperation(), *mesh, stage).run();
+    if (failed(Annotator(getOperation(), *mesh, stage, pairwise).run()))
+      signalPassFailure();
   }
 };
 } // namespace

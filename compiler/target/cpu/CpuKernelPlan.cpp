@@ -1,17 +1,14 @@
 //===- CpuKernelPlan.cpp --------------------------------------------------===//
 
 #include "compiler/target/cpu/CpuKernelPlan.h"
+#include "compiler/codegen/SumBlocks.h"
 
 using namespace mlir;
 
 namespace dgc {
 
-/// Lanes of the sums of vectorized loops: two vectors of 512 bits. The number does not depend on what else a loop
-/// computes, so that a sum has the same blocks in all kernels but those that call functions, which are not vectorized.
-static constexpr int64_t kLanes = 32;
-
 CpuKernelPlan::CpuKernelPlan(KernelGraph given) : graph(std::move(given)), schedule(scheduleKernel(graph)) {
-  auto lanesOf = [](const Root &root) { return root.callsFunctions ? int64_t(1) : kLanes; };
+  auto lanesOf = [](const Root &root) { return root.callsFunctions ? int64_t(1) : kSumLanes; };
   for (const Segment &segment : schedule.segments) {
     std::vector<NestPlan> &plans = nests.emplace_back();
     for (const LoopNest &nest : segment.nests)

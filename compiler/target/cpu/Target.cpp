@@ -27,11 +27,12 @@ public:
 
   std::string features() const override { return target.cpu + " " + llvm::join(target.features, " "); }
 
-  void buildKernelPhase(OpPassManager &manager, const KernelOptions &) const override {
+  void buildKernelPhase(OpPassManager &manager, const KernelOptions &options) const override {
     manager.addPass(createExpandAttention());
     manager.addPass(createSelectLibraryCalls());
     FormKernelsOptions form;
     form.rematerializeFlops = 8;
+    form.fixedArithmetic = options.fixedArithmetic;
     manager.addPass(createFormKernels(form));
   }
 

@@ -1,12 +1,14 @@
 // RUN: dgc-opt %s -split-input-file -dgc-select-library-calls -canonicalize | FileCheck %s
 // RUN: dgc-opt %s -split-input-file -dgc-select-library-calls=library=nvidia -canonicalize | FileCheck %s --check-prefix=CUDA
 
-// A dense layer with relu is one call. Its gradient compares the value behind relu, as the one before is not there.
+// A dense layer is one call, with a bias; relu is left to kernels, as that of oneDNN makes zeros of NaNs. Its gradient compares
+// the value behind relu, so that the one before is not needed any more.
 
 // CHECK-LABEL: func.func @dense
 // CHECK-SAME:    (%[[X:.+]]: tensor<8x4xf32>, %[[W:.+]]: tensor<4x5xf32>, %[[B:.+]]: tensor<5xf32>)
-// CHECK:         %[[Y:.+]] = exec.matmul %[[X]], %[[W]] bias(%[[B]] : tensor<5xf32>) post_ops [#exec.post_op<relu>]
-// CHECK:         dgc.compare gt %[[Y]], %{{.+}}
+// CHECK:         %[[Y:.+]] = exec.matmul %[[X]], %[[W]] bias(%[[B]] : tensor<5xf32>) :
+// CHECK:         %[[R:.+]] = dgc.maximum %[[Y]], %{{.+}}
+// CHECK:         dgc.compare gt %[[R]], %{{.+}}
 func.func @dense(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>) -> (tensor<8x5xf32>, tensor<8x5xi1>) {
   %zero = dgc.constant dense<0.0> : tensor<8x5xf32>
   %0 = dgc.dot_general %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32>
@@ -104,11 +106,12 @@ func.func @others(%a: tensor<8x4xf64>, %b: tensor<8x4xi32>, %c: tensor<8x4x3xf32
 
 // -----
 
-// A convolution with bias and relu, a max pool, and their gradients; the gradient of the bias is left to kernels, as which op
+// A convolution with bias, a max pool, and their gradients; the gradient of the bias is left to kernels, as which op
 // would have it depends on the others, and with it the order of its sum.
 
 // CHECK-LABEL: func.func @convolution
-// CHECK:         exec.convolution forward %{{.+}}, %{{.+}} bias(%{{.+}} : tensor<32xf32>) strides [1, 1] padding [0, 0] [0, 0] dilation [1, 1] post_ops [#exec.post_op<relu>]
+// CHECK:         exec.convolution forward %{{.+}}, %{{.+}} bias(%{{.+}} : tensor<32xf32>) strides [1, 1] padding [0, 0] [0, 0] dilation [1, 1] :
+// CHECK:         dgc.maximum
 // CHECK:         exec.pool max_forward(%{{.+}}) window [2, 2] strides [2, 2]
 // CHECK:         exec.pool max_backward(%{{.+}}, %{{.+}}) window [2, 2] strides [2, 2]
 // CHECK:         exec.convolution backward_weights %{{.+}}, %{{.+}} -> tensor<3x3x1x32xf32>{{$}}
