@@ -66,6 +66,9 @@ private:
   uint64_t bytes = 0;
 };
 
+/// Bytes of this process that are in memory, whatever they are for; 0 where the system does not say.
+uint64_t residentBytes();
+
 /// What memory comes in.
 inline constexpr uint64_t pageBytes = 4096;
 inline uint64_t wholePages(uint64_t bytes) { return (bytes + pageBytes - 1) / pageBytes * pageBytes; }

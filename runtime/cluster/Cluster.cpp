@@ -3,6 +3,7 @@
 #include "runtime/cluster/Cluster.h"
 #include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/MemoryUse.h"
 #include "runtime/base/Status.h"
 #include "runtime/cluster/Address.h"
 #include "runtime/cluster/Coordinator.h"
@@ -49,6 +50,7 @@ public:
   absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) override;
   StepGate &gate() override { return steps; }
   void request(StepEvent event) override;
+  ClockOffset clockOffset() override;
   absl::Status leave() override;
 
 private:
@@ -160,8 +162,16 @@ absl::Status JoinedCluster::start() {
   o.describeOp = options.describeOp;
   o.heartbeat = [this] {
     const WaitRecord &waits = *ownWaits.load();
-    return HeartbeatMessage{ownProgress.load()->get(), waits.awaited(), waits.moved()};
+    HeartbeatMessage message{ownProgress.load()->get(), waits.awaited(), waits.moved()};
+    if (options.figures) {
+      message.exposed = options.figures->exposed();
+      message.memory = options.figures->deviceBytes() ? options.figures->deviceBytes() : memoryUse().now();
+      message.resident = residentBytes();
+    }
+    return message;
   };
+  o.reports = options.reports;
+  o.straggler = options.straggler;
   o.exactPosition = [this](int rank) -> std::optional<Position> {
     if (rank != 0 || !rank0Header)
       return std::nullopt;
@@ -374,6 +384,11 @@ void JoinedCluster::request(StepEvent event) {
   std::scoped_lock<std::mutex> lock(mutex);
   core->request(event);
   pump();
+}
+
+ClockOffset JoinedCluster::clockOffset() {
+  std::scoped_lock<std::mutex> lock(mutex);
+  return core->clockOffset();
 }
 
 absl::Status JoinedCluster::leave() {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "runtime/base/Clock.h"
+#include "runtime/base/ClockOffset.h"
+#include "runtime/cluster/Messages.h"
 #include "runtime/collective/StepGate.h"
 #include "runtime/collective/Transport.h"
 
@@ -65,6 +67,12 @@ struct ClusterOptions {
   /// Called, from another thread, with messages for the user: "waiting for ranks
   /// 1, 3 of 4 (5 s)".
   std::function<void(std::string_view)> notice;
+  /// What heartbeats tell of this worker; null: nothing.
+  const WorkerFigures *figures = nullptr;
+  /// Called, from another thread, with what the coordinator knows of the workers, by rank, some times a second, and with
+  /// stragglers. Rank 0 alone hears of these.
+  std::function<void(const std::vector<WorkerReport> &)> reports;
+  std::function<void(const StragglerMessage &)> straggler;
   /// Text for Position::op in errors, e.g. the name of the step; may be empty.
   std::function<std::string(uint32_t op)> describeOp;
 
@@ -110,6 +118,9 @@ public:
 
   /// Asks for an event before a step that all workers agree on.
   virtual void request(StepEvent event) = 0;
+
+  /// From the clock of this worker to that of the coordinator, which is the same for all, as far as it is known now.
+  virtual ClockOffset clockOffset() = 0;
 
   /// Ends this worker's part. Returns when all others have left too, or with
   /// the job's error.

@@ -116,7 +116,8 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
   members[*rank].lastHeard = clock.now();
   if (auto *m = std::get_if<HeartbeatMessage>(&message)) {
     heartbeat(*rank, *m);
-    send(id, HeartbeatReply{members[0].last.position});
+    send(id, HeartbeatReply{members[0].last.position, m->sent, clock.now(),
+                            m->watches ? reports() : std::vector<WorkerReport>()});
   } else if (auto *m = std::get_if<GatherMessage>(&message)) {
     gather(*rank, *m);
   } else if (auto *m = std::get_if<FailureMessage>(&message)) {
@@ -245,8 +246,17 @@ void CoordinatorCore::heartbeat(int rank, const HeartbeatMessage &m) {
   if (m.position != member.last.position || m.awaited != member.last.awaited || m.moved != member.last.moved)
     member.advanced = clock.now();
   member.last = m;
+  ++member.heartbeats;
+  member.waits += m.awaited != WaitRecord::kNoRank;
   if (stragglers && !member.left)
     stragglers->add(static_cast<uint32_t>(rank), m);
+}
+
+std::vector<WorkerReport> CoordinatorCore::reports() const {
+  std::vector<WorkerReport> all;
+  for (const Member &m : members)
+    all.push_back({m.joined && !m.left && m.connection.has_value(), m.last, m.heartbeats, m.waits});
+  return all;
 }
 
 void CoordinatorCore::gather(int rank, const GatherMessage &m) {

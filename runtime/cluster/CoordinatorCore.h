@@ -90,6 +90,7 @@ private:
     std::optional<ConnectionId> connection;
     JoinMessage join;
     HeartbeatMessage last;
+    uint64_t heartbeats = 0, waits = 0; ///< as in WorkerReport
     TimeNs lastHeard = 0, advanced = 0; ///< `advanced`: when `last`, or its part in an exchange, last changed
     std::optional<TimeNs> lostAt;       ///< connection gone, report still awaited
     std::optional<std::string> gathered;
@@ -99,6 +100,7 @@ private:
   void join(ConnectionId id, const JoinMessage &m);
   void misfits(ConnectionId id, const JoinMessage &m, std::string what);
   void heartbeat(int rank, const HeartbeatMessage &m);
+  std::vector<WorkerReport> reports() const;
   void gather(int rank, const GatherMessage &m);
   /// The rank that a rank waits for, as far as is known; none while it computes.
   std::vector<RankWait> waitsOf(uint32_t rank) const;

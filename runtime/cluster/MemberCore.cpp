@@ -57,6 +57,9 @@ void MemberCore::received(const ToWorker &message) {
     gathered.push_back(m->data);
   } else if (auto *m = std::get_if<HeartbeatReply>(&message)) {
     rank0 = m->rank0;
+    offset.add(m->sent, m->received, lastHeard);
+    if (options.reports && !m->workers.empty())
+      options.reports(m->workers);
   } else if (auto *m = std::get_if<AbortMessage>(&message)) {
     JobError error = m->error;
     error.message = printable(error.message);
@@ -67,6 +70,8 @@ void MemberCore::received(const ToWorker &message) {
           "rank ", m->rank, " on ", printable(m->hostName, 256), " is slower than the others: it computed ",
           std::lround(100 * m->busy), " % of the last ", std::lround(m->seconds), " s, the median of the others ",
           std::lround(100 * m->median), " %; most often at ", positionText(m->position, options.describeOp)));
+    if (options.straggler)
+      options.straggler(*m);
   } else if (auto *m = std::get_if<ProposeMessage>(&message)) {
     outgoing.emplace_back(ProposalMessage{m->number, options.gate ? options.gate->propose() : 0});
   } else if (auto *m = std::get_if<AgreedMessage>(&message)) {
@@ -176,7 +181,10 @@ void MemberCore::tick() {
                              " s: stopped, or its machine or network is down; last seen"));
   if (now >= nextHeartbeat) {
     nextHeartbeat = now + options.heartbeatPeriod;
-    outgoing.emplace_back(options.heartbeat ? options.heartbeat() : HeartbeatMessage{});
+    HeartbeatMessage message = options.heartbeat ? options.heartbeat() : HeartbeatMessage{};
+    message.sent = now;
+    message.watches = options.reports != nullptr;
+    outgoing.emplace_back(message);
   }
 }
 

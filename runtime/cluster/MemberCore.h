@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/base/Clock.h"
+#include "runtime/base/ClockOffset.h"
 #include "runtime/cluster/Messages.h"
 
 #include <deque>
@@ -22,7 +23,10 @@ public:
     TimeNs silence = 10_s; ///< see CoordinatorCore::Options
     TimeNs heartbeatPeriod = 200_ms;
     TimeNs noticePeriod = 5_s;
-    std::function<HeartbeatMessage()> heartbeat; ///< of this worker
+    std::function<HeartbeatMessage()> heartbeat; ///< of this worker; `sent` and `watches` are set here
+    /// Gets what the coordinator knows of the workers, by rank, with each heartbeat. Null: that is not asked for.
+    std::function<void(const std::vector<WorkerReport> &)> reports;
+    std::function<void(const StragglerMessage &)> straggler; ///< beside `notice`; may be empty
     /// The exact position of another rank, if it can be had.
     std::function<std::optional<Position>(int rank)> exactPosition;
     std::function<void(std::string_view)> notice;
@@ -54,6 +58,8 @@ public:
   /// The first error of the job, once Failed.
   const JobError &error() const { return firstError; }
   const std::optional<RosterMessage> &roster() const { return members; }
+  /// From the clock of this worker to that of the coordinator.
+  const ClockOffset &clockOffset() const { return offset; }
   /// The result of the oldest gather() that is complete, once.
   std::optional<std::vector<std::string>> takeGathered();
 
@@ -70,6 +76,7 @@ private:
   std::deque<std::vector<std::string>> gathered;
   uint32_t round = 0;
   Position rank0;
+  ClockOffset offset;
   std::string lastAttempt; ///< " (why the last attempt to connect failed)", or nothing
   TimeNs start, lastTick, lastHeard, nextHeartbeat, nextNotice;
   std::vector<FromWorker> outgoing;

@@ -2,6 +2,7 @@
 // on the wire.
 #pragma once
 
+#include "runtime/base/Clock.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/collective/Progress.h"
 #include "runtime/collective/StepGate.h"
@@ -18,7 +19,7 @@
 namespace dgc::rt {
 
 /// Version of this file and of how workers use shared memory, TCP and UCX.
-inline constexpr uint32_t kClusterProtocol = 3;
+inline constexpr uint32_t kClusterProtocol = 4;
 
 /// Nanoseconds as seconds to a tenth, for messages.
 inline double tenths(int64_t nanoseconds) {
@@ -66,6 +67,11 @@ struct HeartbeatMessage {
   Position position;
   int32_t awaited = WaitRecord::kNoRank; ///< WaitRecord::awaited()
   uint64_t moved = 0;                    ///< WaitRecord::moved()
+  uint64_t exposed = 0;                  ///< WorkerFigures::exposed()
+  uint64_t memory = 0;   ///< bytes that it takes for what a plan plans, of its device where that has its own
+  uint64_t resident = 0; ///< bytes of its process
+  TimeNs sent = 0;       ///< when, by the clock of the worker
+  bool watches = false;  ///< the answer is to have the reports of all workers
 };
 /// This worker ends because of an error of its own.
 struct FailureMessage {
@@ -105,10 +111,18 @@ struct GatheredMessage {
   uint32_t round = 0;
   std::vector<std::string> data; ///< by rank
 };
+/// What the coordinator knows of a worker.
+struct WorkerReport {
+  bool isPresent = false;             ///< has joined, and has neither left nor been lost
+  HeartbeatMessage last;              ///< but for `sent` and `watches`
+  uint64_t heartbeats = 0, waits = 0; ///< how many there were, and in how many of them the worker waited for another
+};
 /// The answer to a heartbeat: where rank 0 is, as it may die with the
 /// coordinator in it.
 struct HeartbeatReply {
   Position rank0;
+  TimeNs sent = 0, received = 0;     ///< HeartbeatMessage::sent, and when that came, by the clock of the coordinator
+  std::vector<WorkerReport> workers; ///< by rank, for who watches
 };
 struct AbortMessage {
   JobError error;

@@ -41,6 +41,44 @@ JobError read(const pb::JobError &in) {
   return e;
 }
 
+void write(const HeartbeatMessage &m, pb::Heartbeat &out) {
+  out.set_step(m.position.step);
+  out.set_op(m.position.op);
+  out.set_awaited(m.awaited);
+  out.set_moved(m.moved);
+  out.set_exposed(m.exposed);
+  out.set_memory(m.memory);
+  out.set_resident(m.resident);
+  out.set_sent(m.sent);
+  out.set_watches(m.watches);
+}
+
+HeartbeatMessage read(const pb::Heartbeat &in) {
+  return {{in.step(), in.op()}, in.awaited(),  in.moved(), in.exposed(),
+          in.memory(),          in.resident(), in.sent(),  in.watches()};
+}
+
+void write(const HeartbeatReply &m, pb::HeartbeatReply &out) {
+  out.set_step(m.rank0.step);
+  out.set_op(m.rank0.op);
+  out.set_sent(m.sent);
+  out.set_received(m.received);
+  for (const WorkerReport &worker : m.workers) {
+    pb::HeartbeatReply::Worker &to = *out.add_workers();
+    to.set_is_present(worker.isPresent);
+    write(worker.last, *to.mutable_last());
+    to.set_heartbeats(worker.heartbeats);
+    to.set_waits(worker.waits);
+  }
+}
+
+HeartbeatReply read(const pb::HeartbeatReply &in) {
+  HeartbeatReply m{{in.step(), in.op()}, in.sent(), in.received(), {}};
+  for (const pb::HeartbeatReply::Worker &worker : in.workers())
+    m.workers.push_back({worker.is_present(), read(worker.last()), worker.heartbeats(), worker.waits()});
+  return m;
+}
+
 void write(const StepEvent &event, pb::StepEvent &out) {
   out.set_kind(event.kind);
   out.set_signal(event.signal);
@@ -70,10 +108,7 @@ pb::FromWorker toWire(const FromWorker &message) {
     out.mutable_gather()->set_round(m->round);
     out.mutable_gather()->set_data(m->data);
   } else if (auto *m = std::get_if<HeartbeatMessage>(&message)) {
-    out.mutable_heartbeat()->set_step(m->position.step);
-    out.mutable_heartbeat()->set_op(m->position.op);
-    out.mutable_heartbeat()->set_awaited(m->awaited);
-    out.mutable_heartbeat()->set_moved(m->moved);
+    write(*m, *out.mutable_heartbeat());
   } else if (auto *m = std::get_if<FailureMessage>(&message)) {
     write(m->error, *out.mutable_failure());
   } else if (auto *m = std::get_if<RequestMessage>(&message)) {
@@ -106,8 +141,7 @@ std::optional<FromWorker> fromWire(const pb::FromWorker &in) {
   case pb::FromWorker::kGather:
     return GatherMessage{in.gather().round(), in.gather().data()};
   case pb::FromWorker::kHeartbeat:
-    return HeartbeatMessage{
-        {in.heartbeat().step(), in.heartbeat().op()}, in.heartbeat().awaited(), in.heartbeat().moved()};
+    return read(in.heartbeat());
   case pb::FromWorker::kFailure:
     return FailureMessage{read(in.failure())};
   case pb::FromWorker::kLeave:
@@ -143,8 +177,7 @@ pb::ToWorker toWire(const ToWorker &message) {
     for (const std::string &s : m->data)
       out.mutable_gathered()->add_data(s);
   } else if (auto *m = std::get_if<HeartbeatReply>(&message)) {
-    out.mutable_heartbeat()->set_step(m->rank0.step);
-    out.mutable_heartbeat()->set_op(m->rank0.op);
+    write(*m, *out.mutable_heartbeat());
   } else if (auto *m = std::get_if<AbortMessage>(&message)) {
     write(m->error, *out.mutable_abort());
   } else if (auto *m = std::get_if<ProposeMessage>(&message)) {
@@ -181,7 +214,7 @@ std::optional<ToWorker> fromWire(const pb::ToWorker &in) {
   case pb::ToWorker::kGathered:
     return GatheredMessage{in.gathered().round(), {in.gathered().data().begin(), in.gathered().data().end()}};
   case pb::ToWorker::kHeartbeat:
-    return HeartbeatReply{{in.heartbeat().step(), in.heartbeat().op()}};
+    return read(in.heartbeat());
   case pb::ToWorker::kAbort:
     return AbortMessage{read(in.abort())};
   case pb::ToWorker::kAllLeft:

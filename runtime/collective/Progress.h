@@ -57,4 +57,23 @@ private:
   std::atomic<int32_t> awaited_{kNoRank};
 };
 
+/// What a worker tells of itself beside where it is, readable by others at any moment. Written by its run.
+class WorkerFigures {
+public:
+  /// The worker did nothing else for so long than to communicate.
+  void expose(int64_t nanoseconds) { // one writer
+    exposed_.store(exposed_.load(std::memory_order_relaxed) + static_cast<uint64_t>(nanoseconds),
+                   std::memory_order_relaxed);
+  }
+  /// Nanoseconds, from the beginning.
+  uint64_t exposed() const { return exposed_.load(std::memory_order_relaxed); }
+
+  void useDevice(uint64_t bytes) { deviceBytes_.store(bytes, std::memory_order_relaxed); }
+  /// Memory of a device that has its own; 0: none, or it is not known.
+  uint64_t deviceBytes() const { return deviceBytes_.load(std::memory_order_relaxed); }
+
+private:
+  std::atomic<uint64_t> exposed_{0}, deviceBytes_{0};
+};
+
 } // namespace dgc::rt

@@ -165,18 +165,19 @@ absl::Status Executor::downloadVariables() {
 
 absl::Status ProgramRunner::communicate(const Part &part) {
   PreparedCollective &communication = *ops[part.op].communication;
-  if (part.index == kNoExchange) {
-    DGC_RETURN_IF_ERROR(recorded->settle());
+  auto run = [&] {
     return part.kind == Part::Run     ? communication.run()
            : part.kind == Part::Start ? communication.start()
                                       : communication.finish();
+  };
+  if (part.index == kNoExchange) {
+    DGC_RETURN_IF_ERROR(recorded->settle());
+    return executor->exposed(run);
   }
   if (part.kind != Part::Finish)
     DGC_RETURN_IF_ERROR(recorded->toHost(part.index));
-  if (part.kind == Part::Start)
-    return communication.start();
-  DGC_RETURN_IF_ERROR(part.kind == Part::Run ? communication.run() : communication.finish());
-  return recorded->toDevice(part.index);
+  DGC_RETURN_IF_ERROR(executor->exposed(run));
+  return part.kind == Part::Start ? absl::OkStatus() : recorded->toDevice(part.index);
 }
 
 absl::Status ProgramRunner::runCommunication(const Part &part, uint64_t step) {

@@ -327,13 +327,22 @@ void ProgramRunner::setValidCount(int32_t count) {
 absl::Status ProgramRunner::runOp(Op &op, const dgc_step &step) {
   if (op.local)
     return op.local->run(step);
-  return op.isAsync ? op.communication->start() : op.communication->run();
+  return executor->exposed([&] { return op.isAsync ? op.communication->start() : op.communication->run(); });
+}
+
+absl::Status Executor::exposed(absl::FunctionRef<absl::Status()> communicate) {
+  if (!options.figures)
+    return communicate();
+  const TimeNs begin = options.clock->now();
+  absl::Status status = communicate();
+  options.figures->expose(options.clock->now() - begin);
+  return status;
 }
 
 absl::Status ProgramRunner::finishOp(uint32_t index, uint64_t step) {
   Op &op = ops[index];
   executor->transport.progress().set(step, firstOp + index);
-  if (absl::Status s = op.communication->finish(); !s.ok())
+  if (absl::Status s = executor->exposed([&] { return op.communication->finish(); }); !s.ok())
     return describe(s, index, step);
   if (executor->trace)
     executor->trace->add({op.step, step, op.begin, executor->options.clock->now()});

@@ -198,6 +198,8 @@ struct ExecutorOptions {
   uint64_t seed = 0;
   uint64_t memoryLimit = 0; // bytes that the worker may take of its device; 0: any
   Clock *clock = nullptr;   // null: that of the machine; for traces
+  /// Gets how long the worker does nothing but communicate, as far as the host communicates; null: nobody asks.
+  WorkerFigures *figures = nullptr;
   /// Makes the device; null: createDevice.
   MakeDevice makeDevice;
 };
@@ -241,6 +243,9 @@ public:
   /// What the device has to tell people; asked after each run, and at the end.
   std::string notice(bool atEnd) { return device->memory() ? device->memory()->notice(atEnd) : std::string(); }
 
+  /// Bytes of a device with memory of its own that this process takes; 0: none, or it cannot be told.
+  uint64_t deviceBytes() { return device->memory() ? device->memory()->bytesInUse().value_or(0) : 0; }
+
   /// Bytes that this worker holds beside the arenas: scratch of the libraries.
   size_t scratchBytes() const { return device->scratchBytes(); }
 
@@ -248,6 +253,8 @@ private:
   friend class ProgramRunner;
   Executor(const Artifact &artifact, Transport &transport) : artifact(artifact), transport(transport) {}
 
+  /// Runs a part of what the host communicates, which nothing is computed beside.
+  absl::Status exposed(absl::FunctionRef<absl::Status()> communicate);
   std::byte *address(const artifact::Buffer &buffer) const;
   void *deviceAddress(const artifact::Buffer &buffer) const;
   absl::Status checkMemoryLimit(uint64_t planned) const;

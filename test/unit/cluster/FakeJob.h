@@ -25,6 +25,7 @@ public:
   struct Worker {
     std::unique_ptr<MemberCore> core;
     std::vector<std::string> notices;
+    std::vector<WorkerReport> reports; ///< rank 0
     Position position;
     int awaited = WaitRecord::kNoRank;
     uint64_t moved = 0;
@@ -63,6 +64,8 @@ public:
       return it == exact.end() ? std::nullopt : std::optional(it->second);
     };
     o.gate = &w.gate;
+    if (o.join.rank == 0)
+      o.reports = [&w](const std::vector<WorkerReport> &reports) { w.reports = reports; };
     o.notice = [&w](std::string_view line) { w.notices.emplace_back(line); };
     w.core = std::make_unique<MemberCore>(std::move(o), clock);
     return index;
