@@ -40,6 +40,7 @@ INCLUDES = {
     "runtime/executor": ["runtime/base", "runtime/artifact", "runtime/collective", "runtime/data", "runtime/device"],
     "runtime/verify": ["runtime/base", "runtime/artifact", "runtime/collective", "runtime/device", "runtime/executor"],
     "runtime/driver": ["runtime"],
+    "runtime/monitor": ["runtime/base", "runtime/net", "runtime/artifact", "runtime/cluster", "runtime/executor", "runtime/telemetry"],
     "tools": ["compiler", "passes", "dialects", "runtime"],
 }
 ROOMS = ("dialects", "passes", "compiler", "runtime", "tools", "test", "benchmarks")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the reference pages of docs/reference/ from the ODS files and from the table of phases.
+"""Writes the reference pages of docs/reference/ from the ODS files, the table of phases and that of metrics.
 
     scripts/generate_docs.py            writes the pages
     scripts/generate_docs.py --check    fails, and names them, where pages are not up to date
@@ -161,12 +161,22 @@ def page_of_passes():
     return "\n".join(parts)
 
 
+def page_of_metrics():
+    rows = re.findall(r'^ *\{"(dgc_\w+)", Type::(\w+), "([^"]*)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+),',
+                      read("runtime/monitor/Metrics.cpp"), flags=re.MULTILINE)
+    return (NOTE.format("runtime/monitor/Metrics.cpp") + "# Metrics\n\n"
+            "`dgc-run --metrics-port` serves these ([data-and-results.md](../data-and-results.md#watching-a-run)). What has no "
+            "value yet is left out. Counters begin at 0 with each process.\n\n"
+            "| name | type | labels | meaning |\n|---|---|---|---|\n" +
+            "".join(f"| `{name}` | {kind.lower()} | {labels} | {strings(meaning)} |\n" for name, kind, labels, meaning in rows))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing, and fail where pages are not up to date")
     check = parser.parse_args().check
     pages = {"dgc.md": page_of_dgc, "dist.md": page_of_dialect("dist", "dialects/dist/Ops.td"),
-             "exec.md": page_of_dialect("exec", "dialects/exec/Exec.td"), "passes.md": page_of_passes}
+             "exec.md": page_of_dialect("exec", "dialects/exec/Exec.td"), "passes.md": page_of_passes, "metrics.md": page_of_metrics}
     os.makedirs(PAGES, exist_ok=True)
     stale = []
     for name, page in pages.items():

@@ -201,12 +201,13 @@ absl::Status Checkpoints::commit(const ShardId &shard, const RunProgress &progre
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   DGC_RETURN_IF_ERROR(commitShards(disk, options.checkpoint, shard, progress.state, progress.extra));
-  tell(str("checkpoint of step ", shard.step, " in ", options.checkpoint));
+  tell({str("checkpoint of step ", shard.step, " in ", options.checkpoint), shard.step,
+        static_cast<double>(realClock().now() - savedAt) * 1e-6});
   if (options.checkpointKeep > 0)
     if (absl::Status pruned =
             pruneCheckpoints(disk, options.checkpoint, static_cast<size_t>(options.checkpointKeep), alsoKeep);
         !pruned.ok())
-      tell(str("warning: an old checkpoint cannot be removed: ", std::string(pruned.message())));
+      tell({str("warning: an old checkpoint cannot be removed: ", std::string(pruned.message())), shard.step});
   return absl::OkStatus();
 }
 
@@ -234,8 +235,9 @@ absl::Status Checkpoints::settle() {
     lastStatus = shardStatus;
   if (lastStatus.ok())
     return absl::OkStatus();
-  tell(str("warning: no checkpoint of step ", underWay, ": ", std::string(lastStatus.message()),
-           "; those before it stay"));
+  tell({str("warning: no checkpoint of step ", underWay, ": ", std::string(lastStatus.message()),
+            "; those before it stay"),
+        underWay, std::nullopt, /*isLost=*/true});
   removeLeftovers(disk, options.checkpoint, *lock).IgnoreError(); // else the next job does it
   return absl::OkStatus();
 }
@@ -247,12 +249,12 @@ absl::Status Checkpoints::finish() {
   return all[0].empty() ? absl::OkStatus() : badData(str("--checkpoint: ", all[0]));
 }
 
-void Checkpoints::tell(std::string line) {
+void Checkpoints::tell(CheckpointNews each) {
   std::scoped_lock<std::mutex> guard(mutex);
-  news.push_back(std::move(line));
+  news.push_back(std::move(each));
 }
 
-std::vector<std::string> Checkpoints::takeNews() {
+std::vector<CheckpointNews> Checkpoints::takeNews() {
   std::scoped_lock<std::mutex> guard(mutex);
   return std::exchange(news, {});
 }

@@ -22,6 +22,14 @@ struct RunProgress {
   std::map<std::string, std::string> extra;
 };
 
+/// What has become of a checkpoint, or of an older one that was to be removed.
+struct CheckpointNews {
+  std::string line;         // for people
+  int64_t step = 0;         // of the checkpoint
+  std::optional<double> ms; // of one that is complete: since its step
+  bool isLost = false;      // it could not be written
+};
+
 /// Every rank has one, and calls its methods at the same steps.
 class Checkpoints {
 public:
@@ -54,8 +62,8 @@ public:
   /// Waits for the last one. An error where it could not be written.
   absl::Status finish();
 
-  /// On rank 0: what has become of checkpoints since the last call, in lines for people.
-  std::vector<std::string> takeNews();
+  /// On rank 0: what has become of checkpoints since the last call.
+  std::vector<CheckpointNews> takeNews();
 
 private:
   Checkpoints(const Artifact &artifact, Executor &executor, const RunOptions &options, const WorkerContext &context,
@@ -69,7 +77,7 @@ private:
              const std::set<int64_t> &alsoKeep);
   absl::Status commit(const ShardId &shard, const RunProgress &progress, const std::set<int64_t> &alsoKeep);
   absl::Status settle();
-  void tell(std::string line);
+  void tell(CheckpointNews each);
 
   const Artifact &artifact;
   Executor &executor;
@@ -89,7 +97,7 @@ private:
   int64_t underWay = 0, lastSaved = -1, best = -1;
   TimeNs savedAt = 0;
   mutable std::mutex mutex; // of `news`
-  std::vector<std::string> news;
+  std::vector<CheckpointNews> news;
 };
 
 } // namespace dgc::rt

@@ -1,8 +1,10 @@
 // All ranks of a plan as threads of this process.
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Limits.h"
+#include "runtime/base/MemoryUse.h"
 #include "runtime/base/Status.h"
 #include "runtime/driver/Worker.h"
+#include "runtime/telemetry/JobStatus.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -116,10 +118,39 @@ private:
   std::atomic<bool> done{false}, isInterrupted{false};
   std::thread thread;
 };
+
+/// Lets those who watch the job see the workers for as long as it lives.
+class WatchedThreads {
+public:
+  WatchedThreads(const std::vector<std::unique_ptr<Transport>> &transports, const std::vector<WorkerFigures> &figures,
+                 JobStatus *status)
+      : status(status) {
+    if (!status)
+      return;
+    status->sampleWorkersBy([&transports, &figures] {
+      std::vector<WorkerState> workers;
+      for (size_t rank = 0; rank < transports.size(); ++rank) {
+        Transport &transport = *transports[rank];
+        const uint64_t onDevice = figures[rank].deviceBytes();
+        workers.push_back({true, static_cast<int64_t>(transport.progress().get().step), transport.waits().awaited(),
+                           onDevice ? onDevice : memoryUse().now() / transports.size(), residentBytes(),
+                           figures[rank].exposed(), transport.waits().moved()});
+      }
+      return workers;
+    });
+  }
+  ~WatchedThreads() {
+    if (status)
+      status->sampleWorkersBy(nullptr);
+  }
+
+private:
+  JobStatus *status;
+};
 } // namespace
 
 absl::StatusOr<RunEnd> dgc::rt::runInProcess(const Artifact &artifact, const RunOptions &options,
-                                             const WorkerContext::Print &print, int terminal) {
+                                             const WorkerContext::Print &print, int terminal, JobStatus *status) {
   Abort abort;
   TransportOptions transportOptions;
   transportOptions.sharedBytes = artifact.plan().shared_bytes();
@@ -129,11 +160,15 @@ absl::StatusOr<RunEnd> dgc::rt::runInProcess(const Artifact &artifact, const Run
   InterruptWatch watch(abort, options.checkpoint.empty() ? nullptr : &negotiation);
   std::vector<RunEnd> ends(static_cast<size_t>(world));
   Exchange exchange(world, abort);
+  std::vector<WorkerFigures> figures(static_cast<size_t>(world));
+  const WatchedThreads watched(transports, figures, status);
   auto rankMain = [&](Transport &transport) {
     WorkerContext context{transport, abort, nullptr, print, terminal};
     context.gather = [&](const std::string &bytes) { return exchange.gather(transport.rank(), bytes); };
     context.gate = &negotiation.gates[static_cast<size_t>(transport.rank())];
     context.request = [&](StepEvent event) { negotiation.request(event); };
+    context.figures = &figures[static_cast<size_t>(transport.rank())];
+    context.status = transport.rank() == 0 ? status : nullptr;
     absl::Status s = catchExhaustion([&] {
       DGC_ASSIGN_OR_RETURN(ends[static_cast<size_t>(transport.rank())], runWorker(artifact, options, context));
       return absl::OkStatus();

@@ -1,6 +1,7 @@
 // Binds the inputs of programs to the data set.
 #include "runtime/driver/Inputs.h"
 
+#include "runtime/artifact/Mesh.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 
@@ -59,6 +60,19 @@ bool dgc::rt::hasMeans(const artifact::Plan &plan, std::string_view name) {
         if (output->role() != artifact::OutputRole::Prediction)
           return true;
   return false;
+}
+
+double dgc::rt::tokensPerSample(const artifact::Plan &plan, std::string_view name) {
+  for (const artifact::Program *program : *plan.programs())
+    if (program->name()->string_view() == name && program->inputs())
+      for (const artifact::Input *input : *program->inputs())
+        if (input->name()->string_view() == "tokens" && input->batch_dim() >= 0) {
+          double tokens = 1;
+          for (int64_t extent : toVector(input->global_shape()))
+            tokens *= static_cast<double>(extent);
+          return tokens / static_cast<double>(input->global_shape()->Get(static_cast<uint32_t>(input->batch_dim())));
+        }
+  return 0;
 }
 
 std::string dgc::rt::wholeBatchesOnly(const artifact::Plan &plan, std::string_view name) {

@@ -19,6 +19,9 @@ bool hasMeans(const artifact::Plan &plan, std::string_view name);
 /// Why the padding of a batch that is not full would count in the programs of this name; empty where it does not.
 std::string wholeBatchesOnly(const artifact::Plan &plan, std::string_view name);
 
+/// How many tokens a sample of the programs of this name has: the elements of their input `tokens`; 0 where they have none.
+double tokensPerSample(const artifact::Plan &plan, std::string_view name);
+
 /// A program with the data that it reads.
 struct FedProgram {
   ProgramRunner *runner = nullptr;

@@ -29,6 +29,7 @@ struct RunOptions {
   uint64_t memoryLimit = 0;               // of each worker on its device, in bytes; 0: none
   std::string load, save, logJson, trace; // paths; empty: none. "-": standard output
   std::string tensorboard;                // folder for event files while it trains; empty: none
+  int64_t tensorboardHistograms = 0;      // histograms of the variables after so many steps; 0: none
   std::string checkpoint;                 // folder for checkpoints while it trains; empty: none
   int64_t checkpointSteps = 0;            // one before each step that this divides; 0: not by steps
   int64_t checkpointPeriod = 0;           // one each time so many nanoseconds have passed; 0: not by time

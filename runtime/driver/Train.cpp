@@ -73,7 +73,11 @@ absl::Status WorkerRun::train() {
     progress->start();
     epochMeans.continueIn(*progress);
   }
+  if (context.status)
+    context.status->beginsAt(state.step, state.step + totalSteps, tokensPerSample(artifact.plan(), "train"));
+  enter("training");
   DGC_RETURN_IF_ERROR(trainSteps());
+  enter("finishing");
   DGC_RETURN_IF_ERROR(endCheckpoints());
   if (progress && epochMeans.weight() > 0) // the run ends inside an epoch
     progress->endEpoch();
@@ -107,6 +111,7 @@ absl::Status WorkerRun::trainSteps() {
       DGC_ASSIGN_OR_RETURN(hasNoGain, endEpoch(epoch));
     } else if (isDue && testing.runner) {
       DGC_RETURN_IF_ERROR(evaluate(testing, "test", epoch));
+      enter("training");
       DGC_ASSIGN_OR_RETURN(hasNoGain, afterEvaluation());
     }
     if (hasNoGain)
@@ -191,11 +196,13 @@ absl::Status WorkerRun::endCheckpoints() {
 }
 
 void WorkerRun::printNews() {
-  for (const std::string &line : checkpoints->takeNews()) {
-    print(line);
-    LogEvent event{line.starts_with("warning: ") ? "warning" : "checkpoint"};
-    event.step = state.step;
-    event.message = line;
+  for (const CheckpointNews &news : checkpoints->takeNews()) {
+    print(news.line);
+    LogEvent event{news.line.starts_with("warning: ") ? "warning" : "checkpoint"};
+    event.step = news.step;
+    event.ms = news.ms;
+    event.message = news.line;
+    event.isLostCheckpoint = news.isLost;
     log(event);
   }
 }
@@ -224,7 +231,7 @@ absl::Status WorkerRun::collectStep(ReportedValues &reported) {
   if (progress)
     progress->step({done.at.epoch, done.at.step, done.valid, reported.loss().value_or(0), reported.metrics()});
   TimeNs now = clock.now();
-  if (jsonLog || board) {
+  if (isLogged()) {
     double ms = static_cast<double>(now - std::max(done.begin, collected)) * 1e-6;
     LogEvent event{"step"};
     event.step = step;
@@ -277,14 +284,17 @@ absl::StatusOr<bool> WorkerRun::endEpoch(int64_t epoch) {
   bool hasNoGain = false;
   if (testing.runner) {
     DGC_RETURN_IF_ERROR(evaluate(testing, "test", epoch));
+    enter("training");
     DGC_ASSIGN_OR_RETURN(hasNoGain, afterEvaluation());
   }
+  tellFigures();
   epochBegan = clock.now();
   return hasNoGain;
 }
 
 absl::Status WorkerRun::evaluate(FedProgram &program, std::string_view split, std::optional<int64_t> epoch) {
   Feed &feed = *program.feed;
+  enter("evaluating");
   feed.seek({0, 0});
   DGC_RETURN_IF_ERROR(executor->resetTotals());
   ReportedValues reported(*program.runner);

@@ -25,6 +25,7 @@ static std::string programNames(const Executor &executor) {
 }
 
 absl::Status WorkerRun::prepare() {
+  enter("loading");
   DGC_RETURN_IF_ERROR(openLog());
   DGC_RETURN_IF_ERROR(reserveOutputs());
   DGC_RETURN_IF_ERROR(chooseCheckpoint());
@@ -34,6 +35,7 @@ absl::Status WorkerRun::prepare() {
   executorOptions.seed = state.seed;
   executorOptions.memoryLimit = options.memoryLimit;
   executorOptions.makeDevice = options.makeDevice;
+  executorOptions.figures = context.figures;
   DGC_ASSIGN_OR_RETURN(executor, Executor::create(artifact, context.transport, executorOptions));
   if (!options.trace.empty()) {
     trace = std::make_unique<OpTrace>(size_t{1} << 20);
@@ -50,6 +52,7 @@ absl::Status WorkerRun::prepare() {
   began = {state.step, state.cursor};
   if (isResumed)
     DGC_RETURN_IF_ERROR(takeProgress(restored.extra));
+  tellFigures();
   state.planDigest = artifact.digestHex();
   state.producer = artifact.plan().producer() ? artifact.plan().producer()->str() : "";
   if (!options.data.empty()) {
@@ -95,6 +98,8 @@ void WorkerRun::checkBoard(const absl::Status &status) {
 void WorkerRun::log(LogEvent event) {
   if (board) // before the log, whose last line is that of the end
     checkBoard(board->add(event));
+  if (context.status)
+    context.status->add(event);
   if (!jsonLog)
     return;
   event.rank = 0;
@@ -232,6 +237,7 @@ absl::Status WorkerRun::writePredictions() {
 absl::Status WorkerRun::save() {
   if (options.save.empty())
     return absl::OkStatus();
+  enter("saving");
   DGC_RETURN_IF_ERROR(executor->downloadVariables());
   DGC_RETURN_IF_ERROR(output(saveVariables(artifact, *executor, context.transport.rank(), saved ? &*saved : nullptr,
                                            savedModel ? &*savedModel : nullptr, state, context.gather),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/artifact/Reader.h"
+#include "runtime/base/ClockOffset.h"
 #include "runtime/collective/StepGate.h"
 #include "runtime/collective/Transport.h"
 #include "runtime/driver/RunOptions.h"
@@ -19,6 +20,7 @@
 namespace dgc::rt {
 
 class Dataset;
+class JobStatus;
 
 /// How a run ended that met no error.
 struct RunEnd {
@@ -39,14 +41,20 @@ struct WorkerContext {
   /// Where workers agree on steps, and how to ask for that; null: they do not.
   StepGate *gate = nullptr;
   std::function<void(StepEvent)> request = nullptr;
+  /// For those who watch the job; of rank 0. Null: nobody does.
+  JobStatus *status = nullptr;
+  /// Gets what the worker tells of itself; null: nobody asks.
+  WorkerFigures *figures = nullptr;
+  /// From the clock of this worker to one that is the same for all; null: they have one clock.
+  std::function<ClockOffset()> clockOffset = nullptr;
 };
 
 /// Runs on the thread that calls it. Every rank calls it with equal options. An
 /// error is this worker's own, or the one that `abort` was raised with.
 absl::StatusOr<RunEnd> runWorker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context);
 
-/// Runs all ranks of the plan as threads of this process. Ctrl-C stops them.
+/// Runs all ranks of the plan as threads of this process. Ctrl-C stops them. `status`: as in WorkerContext.
 absl::StatusOr<RunEnd> runInProcess(const Artifact &artifact, const RunOptions &options,
-                                    const WorkerContext::Print &print, int terminal);
+                                    const WorkerContext::Print &print, int terminal, JobStatus *status = nullptr);
 
 } // namespace dgc::rt

@@ -8,6 +8,7 @@
 #include "runtime/driver/RunLog.h"
 #include "runtime/driver/State.h"
 #include "runtime/driver/Worker.h"
+#include "runtime/telemetry/JobStatus.h"
 
 #include <deque>
 
@@ -66,6 +67,16 @@ private:
       context.print(str(line, "\n"));
   }
   void log(LogEvent event);
+  bool isLogged() const { return jsonLog || board || context.status; }
+  /// Says to those who watch the job what it does now.
+  void enter(std::string_view phase) {
+    if (context.status)
+      context.status->enter(phase);
+  }
+  void tellFigures() {
+    if (context.figures)
+      context.figures->useDevice(executor->deviceBytes());
+  }
   absl::Status openBoard();
   void checkBoard(const absl::Status &status);
 

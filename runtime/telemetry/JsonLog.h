@@ -20,6 +20,7 @@ struct LogEvent {
   std::optional<double> ms, samplesPerSecond;
   std::optional<int> rank;
   std::string_view message;
+  bool isLostCheckpoint = false; // of a warning; not in the line
 };
 
 /// `event` as one line with a line feed. Numbers have the digits that bring

@@ -8,7 +8,8 @@ PATH. Substitutions beyond lit's own:
   %source     the root of the repository
   %build      the folder of the build
 Features for REQUIRES: avx2, avx512 (this CPU), ptxas (NVIDIA's assembler is on PATH), asan (an address-sanitizer
-build), netns, mountns (network namespaces, and those of mounts, may be made here).
+build), browser (Chromium is on PATH, as of the packages chromium-headless-shell or chromium), netns, mountns, timens
+(namespaces of networks, of mounts and of clocks may be made here).
 
 With DGC_OPT_ROUNDTRIP=1 in the environment every dgc-opt also verifies that what it parsed survives printing
 and bytecode, and only the tests that run dgc-opt are taken.
@@ -82,8 +83,14 @@ mpirun = shutil.which("mpirun")
 if mpirun and "Open MPI" in subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout:
     config.available_features.add("mpirun")
     config.substitutions.append(("%mpirun", f"env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 {mpirun} --oversubscribe"))
+browser = next(filter(None, map(shutil.which, ["chromium-headless-shell", "chromium"])), None)
+if browser:
+    config.available_features.add("browser")
+    config.substitutions.append(("%browser", browser))
 if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
     config.available_features.add("netns")
+if subprocess.run(["unshare", "--time", "--monotonic", "1", "--fork", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+    config.available_features.add("timens")
 mounts = ["unshare", "--map-root-user", "--mount", "--pid", "--fork", "mount", "-t", "proc", "proc", "/proc"]
 if subprocess.run(mounts, stderr=subprocess.DEVNULL, check=False).returncode == 0:
     config.available_features.add("mountns")

@@ -1,6 +1,8 @@
 // The command line of dgc-run.
 #include "tools/dgc-run/Flags.h"
 
+#include "tools/dgc-run/FlagGroups.h"
+
 #include "CLI/CLI.hpp"
 #include "runtime/base/Bytes.h"
 #include "runtime/base/Disk.h"
@@ -47,8 +49,7 @@ Exit codes:
   75   stopped by a signal, and saved: the same command with --resume goes on
   130  interrupted)";
 
-/// Accepts whole numbers of a range.
-static CLI::Validator wholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max()) {
+CLI::Validator dgc::tool::wholeNumber(int64_t least, int64_t most) {
   return CLI::Validator(
       [=](std::string &text) {
         int64_t value = 0;
@@ -426,6 +427,7 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
   addRunFlags(app, flags);
   addCheckpointFlags(app, flags);
   addWorkerFlags(app, flags);
+  addWatchFlags(app, flags);
   addForeignFlags(app);
   // For those who work on dgc: one program once, every rank a thread. Not in --help.
   app.add_option("--call", flags.call, "")->group("");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/driver/RunOptions.h"
+#include "runtime/monitor/Monitor.h"
 
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct Flags {
   bool insecure = false;
   int maxRestarts = 0; // of local workers
   bool dryRun = false;
+  rt::MonitorOptions monitor;
   // The state of this process, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,
   // which log their own errors.
   bool isFirst = true, ran = false;

@@ -133,6 +133,30 @@ static absl::StatusOr<std::optional<MeetingFile>> meet(Identity &identity, doubl
   return file;
 }
 
+/// What rank 0 serves of the job; null where it is not asked for.
+static absl::StatusOr<std::unique_ptr<Monitor>> startMonitor(const Flags &flags, const Artifact &artifact) {
+  if (!flags.monitor.isAskedFor())
+    return nullptr;
+  JobFacts facts = factsOf(artifact.plan(), artifact.digestHex());
+  const char *restarts = std::getenv("DGC_RESTARTS"); // of the launcher
+  facts.restarts = restarts ? std::atoi(restarts) : 0;
+  return Monitor::start(flags.monitor, std::move(facts),
+                        [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); });
+}
+
+/// Brings what the coordinator knows of the workers to those who watch.
+static void watchWorkers(ClusterOptions &options, JobStatus &status) {
+  options.reports = [&status](const std::vector<WorkerReport> &reports) {
+    std::vector<WorkerState> workers;
+    for (const WorkerReport &each : reports)
+      workers.push_back({each.isPresent, static_cast<int64_t>(each.last.position.step), each.last.awaited,
+                         each.last.memory, each.last.resident, each.last.exposed, each.last.moved, each.heartbeats,
+                         each.waits});
+    status.setWorkers(std::move(workers));
+  };
+  options.straggler = [&status](const StragglerMessage &named) { status.name(named.rank, named.busy, named.median); };
+}
+
 /// One worker of several: joins the others, runs, leaves.
 static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Artifact &artifact) {
   const artifact::Plan &plan = artifact.plan();
@@ -143,6 +167,11 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
                                                        identity.worldSize, " (--mesh data=", identity.worldSize,
                                                        "), or start ", plan.world_size(), " workers")),
                         ExitCode::Cluster);
+  std::unique_ptr<Monitor> monitor; // behind all that writes into it
+  if (identity.rank == 0) {
+    DGC_ASSIGN_OR_RETURN(monitor, startMonitor(flags, artifact));
+  }
+  WorkerFigures figures;
   DGC_ASSIGN_OR_RETURN(std::optional<MeetingFile> meeting, meet(identity, flags.joinTimeout));
   ClusterOptions options;
   options.rank = identity.rank;
@@ -161,6 +190,9 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   options.stopsAtSteps = !flags.run.checkpoint.empty();
   options.notice = [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); };
   options.describeOp = [&](uint32_t op) { return describeOp(plan, op); };
+  options.figures = &figures;
+  if (monitor)
+    watchWorkers(options, monitor->status());
   if (!options.launched)
     toStderr(str("dgc-run: rank ", identity.rank, " of ", identity.worldSize, ", from ", identity.source,
                  "; the workers meet at ", identity.coordinator, "\n"));
@@ -171,6 +203,9 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
   context.gate = &cluster->gate();
   context.request = [&](StepEvent event) { cluster->request(event); };
+  context.clockOffset = [&] { return cluster->clockOffset(); };
+  context.figures = &figures;
+  context.status = monitor ? &monitor->status() : nullptr;
   flags.ran = true;
   absl::StatusOr<RunEnd> end = catchExhaustion([&] { return runWorker(artifact, flags.run, context); });
   DGC_RETURN_IF_ERROR(end.ok() ? cluster->leave() : cluster->fail(end.status()));
@@ -219,6 +254,7 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   emptyLog(flags.run.logJson);
   flags.ran = true;
   for (int restart = 1;; ++restart) {
+    ::setenv("DGC_RESTARTS", str(restart - 1).c_str(), 1);
     const int code = runLauncher(options);
     if (code != 0)
       removeLeftoversOf(artifact.plan(), flags.run);
@@ -293,8 +329,10 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   // What the loader, libgomp and oneDNN take, which do not all look whether they got it.
   DGC_RETURN_IF_ERROR(
       checkResources({.files = 8, .threads = world * flags.run.threads + 1, .addressSpace = uint64_t{64} << 20}));
+  DGC_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor, startMonitor(flags, *artifact));
   flags.ran = true;
-  DGC_ASSIGN_OR_RETURN(const RunEnd end, runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run)));
+  DGC_ASSIGN_OR_RETURN(const RunEnd end, runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run),
+                                                      monitor ? &monitor->status() : nullptr));
   return exitCodeOf(end);
 }
 
