@@ -8,7 +8,7 @@
 namespace dgc::rt {
 
 /// Every rank calls it; rank 0 gets the parts of all as messages and writes `file`, which is null elsewhere.
-absl::Status writeTraces(const Artifact &artifact, const Executor &executor, const OpTrace &trace,
-                         const WorkerContext &context, OutputFile *file);
+absl::Status writeTraces(const Artifact &artifact, const OpTrace &trace, const WorkerContext &context,
+                         OutputFile *file);
 
 } // namespace dgc::rt

@@ -251,7 +251,7 @@ absl::Status WorkerRun::save() {
 absl::Status WorkerRun::writeTrace() {
   if (!trace)
     return absl::OkStatus();
-  return output(writeTraces(artifact, *executor, *trace, context, traced ? &*traced : nullptr), "");
+  return output(writeTraces(artifact, *trace, context, traced ? &*traced : nullptr), "");
 }
 
 absl::StatusOr<RunEnd> dgc::rt::runWorker(const Artifact &artifact, const RunOptions &options,

@@ -24,13 +24,14 @@ static std::string nameTrack(std::string_view kind, int rank, uint32_t queue, co
              ",\"args\":{\"name\":", quoted(name), "}}");
 }
 
-std::string dgc::rt::formatTrace(const TraceBuffer &buffer, int rank, std::span<const TraceName> names, TimeNs origin) {
+std::string dgc::rt::formatTrace(std::span<const TraceEvent> events, int rank, std::span<const TraceName> names,
+                                 TimeNs origin, std::string_view label) {
   std::string out = "[\n";
   out += nameTrack("process_name", rank, 0, str("worker ", rank));
   out += str(",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":", rank,
              ",\"tid\":0,\"args\":{\"sort_index\":", rank, "}}");
   std::set<uint32_t> queues;
-  for (const TraceEvent &event : buffer.events())
+  for (const TraceEvent &event : events)
     queues.insert(event.queue);
   for (uint32_t queue : queues)
     out += ",\n" + nameTrack("thread_name", rank, queue, queueName(queue));
@@ -43,7 +44,7 @@ std::string dgc::rt::formatTrace(const TraceBuffer &buffer, int rank, std::span<
     tails.push_back(str(",\"location\":", quoted(name.location), "}}"));
   }
   char numbers[160];
-  for (const TraceEvent &event : buffer.events()) {
+  for (const TraceEvent &event : events) {
     if (event.name >= names.size())
       continue;
     std::snprintf(numbers, sizeof numbers, ",\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"step\":%lld", event.queue,
@@ -53,9 +54,9 @@ std::string dgc::rt::formatTrace(const TraceBuffer &buffer, int rank, std::span<
     out += numbers;
     out += tails[event.name];
   }
-  if (buffer.dropped() > 0)
+  if (!label.empty())
     out += str(",\n{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":", rank,
-               ",\"tid\":0,\"args\":{\"labels\":\"full: ", buffer.dropped(), " later events left out\"}}");
+               ",\"tid\":0,\"args\":{\"labels\":", quoted(std::string(label)), "}}");
   return out + "\n]\n";
 }
 
@@ -71,7 +72,7 @@ static bool appendPart(std::string_view part, std::string &all) {
 absl::Status dgc::rt::writeTrace(OutputFile &file, std::span<const std::string> parts) {
   std::string all;
   for (const std::string &part : parts)
-    if (!appendPart(part, all))
+    if (!part.empty() && !appendPart(part, all))
       return absl::DataLossError("--trace: the part of a worker is not whole");
   all += "\n]\n";
   return annotate(file.replace([&](WritableFile &out) { return out.write(all); }), "--trace");

@@ -13,10 +13,8 @@ using nlohmann::json;
 static const std::vector<TraceName> names = {{"dense \"1\"", "train", "m.mlir:3:4"}, {"all_reduce", "train", ""}};
 
 static std::string traceOf(int rank) {
-  TraceBuffer buffer(8);
-  buffer.add({5000000, 5001500, 7, 0, 0});
-  buffer.add({5002000, 5012000, 7, 1, 1});
-  return formatTrace(buffer, rank, names, 5000000);
+  const std::vector<TraceEvent> events = {{5000000, 5001500, 7, 0, 0}, {5002000, 5012000, 7, 1, 1}};
+  return formatTrace(events, rank, names, 5000000);
 }
 
 TEST(Trace, HasATrackPerWorkerAndQueue) {
@@ -46,15 +44,12 @@ TEST(Trace, HasATrackPerWorkerAndQueue) {
   EXPECT_EQ(named["thread_name1"], "communicate");
 }
 
-TEST(Trace, KeepsTheBeginningWhenItIsFull) {
-  TraceBuffer buffer(2);
-  for (int i = 0; i < 5; ++i)
-    buffer.add({i, i + 1, i, 0, 0});
-  EXPECT_EQ(buffer.events().size(), 2u);
-  EXPECT_EQ(buffer.dropped(), 3u);
-  std::string text = formatTrace(buffer, 0, names);
-  EXPECT_THAT(text, testing::HasSubstr("3 later events left out"));
+TEST(Trace, HasALabelForTheWorker) {
+  const std::string text = formatTrace({}, 0, names, 0, "3 \"later\" events left out");
+  EXPECT_THAT(text, testing::HasSubstr("process_labels"));
+  EXPECT_THAT(text, testing::HasSubstr("3 \\\"later\\\" events left out"));
   EXPECT_TRUE(json::accept(text));
+  EXPECT_THAT(formatTrace({}, 0, names), testing::Not(testing::HasSubstr("process_labels")));
 }
 
 TEST(Trace, JoinsThePartsOfAllWorkers) {
@@ -62,7 +57,7 @@ TEST(Trace, JoinsThePartsOfAllWorkers) {
   disk.put("d/trace.rank0", "a file of the user");
   auto file = OutputFile::reserve(disk, "d/trace");
   ASSERT_TRUE(file.ok());
-  std::vector<std::string> parts = {traceOf(0), traceOf(1), traceOf(3)};
+  std::vector<std::string> parts = {traceOf(0), traceOf(1), "", traceOf(3)};
   ASSERT_TRUE(writeTrace(*file, parts).ok());
   EXPECT_EQ(*disk.get("d/trace.rank0"), "a file of the user");
   std::set<int> workers;
@@ -74,4 +69,4 @@ TEST(Trace, JoinsThePartsOfAllWorkers) {
   EXPECT_THAT(std::string(writeTrace(*file, parts).message()), testing::HasSubstr("the part of a worker is not whole"));
 }
 
-TEST(Trace, AnEmptyTraceIsJson) { EXPECT_TRUE(json::accept(formatTrace(TraceBuffer(1), 0, {}))); }
+TEST(Trace, AnEmptyTraceIsJson) { EXPECT_TRUE(json::accept(formatTrace({}, 0, {}))); }
