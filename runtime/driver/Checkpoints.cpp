@@ -1,11 +1,11 @@
 #include "runtime/driver/Checkpoints.h"
 
-#include "runtime/artifact/VariableParts.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/OutputFile.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
+#include "runtime/driver/Shares.h"
 #include "runtime/driver/State.h"
 
 #include <algorithm>
@@ -16,73 +16,6 @@
 
 using namespace dgc;
 using namespace dgc::rt;
-
-namespace {
-/// Which worker gives which part of which variable: of those that hold the same the one that gives the fewest bytes so far. The
-/// same on all workers.
-class Shares {
-public:
-  explicit Shares(const artifact::Plan &plan) : plan(plan), given(plan.world_size()) {
-    std::set<std::string> saved;
-    for (const VariableSpec &spec : variableSpecs(plan))
-      saved.insert(spec.name);
-    for (uint32_t v = 0; plan.variables() && v < plan.variables()->size(); ++v)
-      for (const VariablePart &part : partsOf(*plan.variables()->Get(v)))
-        if (saved.contains(part.name))
-          parts.push_back({v, part.name});
-    std::stable_sort(parts.begin(), parts.end(),
-                     [&](const Part &a, const Part &b) { return bytesOf(a.variable) > bytesOf(b.variable); });
-    for (const Part &part : parts)
-      choose(part);
-  }
-
-  bool gives(uint32_t rank, const artifact::Variable *variable, const std::string &part) const {
-    return givers.contains({variable, part, rank});
-  }
-
-private:
-  struct Part {
-    uint32_t variable;
-    std::string name;
-  };
-
-  const artifact::Variable &variableOf(uint32_t v) const { return *plan.variables()->Get(v); }
-
-  uint64_t bytesOf(uint32_t v) const {
-    const artifact::Variable &variable = variableOf(v);
-    const DType dtype = toDType(plan.variable_buffers()->Get(variable.buffer())->dtype());
-    const std::optional<uint64_t> bytes = byteSize(dtype, toVector(variable.global_shape()));
-    return bytes.value_or(0) / countParts(variable);
-  }
-
-  void choose(const Part &part) {
-    const artifact::Variable &variable = variableOf(part.variable);
-    uint32_t first = 0, ranks = plan.world_size();
-    if (const int32_t group = variable.group(); group >= 0) {
-      first = plan.groups()->Get(static_cast<uint32_t>(group))->first_rank();
-      ranks = plan.groups()->Get(static_cast<uint32_t>(group))->rank_count();
-    }
-    std::map<std::vector<int64_t>, uint32_t> chosen; // by where the slice begins
-    for (uint32_t rank = first; rank < first + ranks; ++rank) {
-      const Slice slice = localSlice(plan, variable, rank);
-      if (slice.numElements() == 0)
-        continue;
-      auto [there, isNew] = chosen.try_emplace(slice.offsets, rank);
-      if (!isNew && given[rank] < given[there->second])
-        there->second = rank;
-    }
-    for (const auto &[offsets, rank] : chosen) {
-      given[rank] += bytesOf(part.variable) / chosen.size();
-      givers.insert({&variable, part.name, rank});
-    }
-  }
-
-  const artifact::Plan &plan;
-  std::vector<Part> parts;
-  std::vector<uint64_t> given; // bytes, by rank
-  std::set<std::tuple<const artifact::Variable *, std::string, uint32_t>> givers;
-};
-} // namespace
 
 absl::StatusOr<std::unique_ptr<Checkpoints>> Checkpoints::create(const Artifact &artifact, Executor &executor,
                                                                  const RunOptions &options,
@@ -107,10 +40,7 @@ absl::StatusOr<std::unique_ptr<Checkpoints>> Checkpoints::create(const Artifact 
     return withExitCode(annotate(locked, "--checkpoint"), ExitCode::BadData);
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> names, context.gather(name));
   made->run = names[0];
-  const Shares shares(artifact.plan());
-  for (VariableView &view : partsOf(executor.variables()))
-    if (shares.gives(made->rank, view.variable, view.name))
-      made->share.push_back(std::move(view));
+  made->share = shareOf(artifact.plan(), executor, made->rank);
   size_t bytes = 0;
   for (const VariableView &view : made->share)
     bytes += static_cast<size_t>(view.slice.numElements()) * sizeOf(view.dtype);
@@ -145,12 +75,8 @@ void Checkpoints::copyShare(std::vector<VariablePiece> &pieces) {
   for (const VariableView &view : share) {
     const size_t size = static_cast<size_t>(view.slice.numElements()) * sizeOf(view.dtype);
     const std::span<std::byte> to(copy.data() + at, size);
-    if (view.slice.block.empty()) {
-      std::memcpy(to.data(), view.memory.data(), size);
-    } else {
-      const std::vector<std::byte> block = packed(view.memory.data(), view.slice, sizeOf(view.dtype));
-      std::memcpy(to.data(), block.data(), size);
-    }
+    std::vector<std::byte> block;
+    std::memcpy(to.data(), elementsOf(view, block).data(), size);
     pieces.push_back({view.name, view.dtype, view.globalShape, view.slice.offsets, view.slice.sizes, to});
     at += size;
   }

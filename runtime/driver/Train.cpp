@@ -2,6 +2,7 @@
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/driver/AreaUnderCurve.h"
+#include "runtime/driver/Histograms.h"
 #include "runtime/driver/WorkerRun.h"
 #include "runtime/telemetry/MetricText.h"
 
@@ -92,6 +93,8 @@ absl::Status WorkerRun::train() {
 absl::Status WorkerRun::trainSteps() {
   Feed &feed = *training.feed;
   ReportedValues reported(*training.runner);
+  if (options.tensorboardHistograms > 0 && state.step == 0)
+    DGC_RETURN_IF_ERROR(addHistograms());
   epochBegan = clock.now();
   for (int64_t done = 1; done <= totalSteps; ++done) {
     if (context.abort.raised())
@@ -104,8 +107,11 @@ absl::Status WorkerRun::trainSteps() {
     const int64_t step = state.step + static_cast<int64_t>(running.size());
     const bool endsEpoch = feed.cursor().epoch != epoch;
     const bool isDue = options.evaluateEvery > 0 && (step % options.evaluateEvery == 0 || done == totalSteps);
-    while (running.size() >= (endsEpoch || isDue || done == totalSteps ? 1 : training.runner->depth()))
+    const bool isCounted = options.tensorboardHistograms > 0 && step % options.tensorboardHistograms == 0;
+    while (running.size() >= (endsEpoch || isDue || isCounted || done == totalSteps ? 1 : training.runner->depth()))
       DGC_RETURN_IF_ERROR(collectStep(reported));
+    if (isCounted)
+      DGC_RETURN_IF_ERROR(addHistograms());
     bool hasNoGain = false;
     if (endsEpoch) {
       DGC_ASSIGN_OR_RETURN(hasNoGain, endEpoch(epoch));
@@ -119,6 +125,14 @@ absl::Status WorkerRun::trainSteps() {
   }
   if (std::string notice = executor->notice(/*atEnd=*/true); !notice.empty())
     print(notice);
+  return absl::OkStatus();
+}
+
+/// After the steps so far. All workers count, though rank 0 may not be able to write any more.
+absl::Status WorkerRun::addHistograms() {
+  DGC_ASSIGN_OR_RETURN(const auto histograms, variableHistograms(artifact, *executor, context));
+  if (board)
+    checkBoard(board->add(state.step, histograms));
   return absl::OkStatus();
 }
 

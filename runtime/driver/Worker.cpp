@@ -7,6 +7,7 @@
 #include "runtime/driver/Calls.h"
 #include "runtime/driver/Traces.h"
 #include "runtime/telemetry/MetricText.h"
+#include "runtime/telemetry/PlanGraph.h"
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -78,7 +79,11 @@ absl::Status WorkerRun::openBoard() {
   if (!opened.ok())
     return output(opened.status(), "");
   board = *std::move(opened);
-  checkBoard(board->begin(state.step, describeRun(artifact.plan(), state.planDigest, state.seed)));
+  const TensorBoard::Description description = {
+      {{"options", describeRun(artifact.plan(), state.planDigest, state.seed)},
+       {"plan", describePlan(artifact.plan())}},
+      graphOf(artifact.plan())};
+  checkBoard(board->begin(state.step, description));
   return absl::OkStatus();
 }
 
@@ -134,6 +139,7 @@ absl::Status WorkerRun::compareOptions() {
                          ", steps ", totalSteps, ", samples ", training.feed ? training.feed->samples() : 0,
                          ", test samples ", testing.feed ? testing.feed->samples() : 0, ", first step ", state.step,
                          predictions ? ", predictions" : "", options.checkpoint.empty() ? "" : ", with checkpoints",
+                         options.tensorboardHistograms ? str(", histograms every ", options.tensorboardHistograms) : "",
                          fed.empty() ? "" : ", arrays ", fed, options.fetch.empty() ? "" : ", fetching");
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(mine));
   for (size_t rank = 1; rank < all.size(); ++rank)

@@ -45,6 +45,7 @@ private:
   absl::StatusOr<bool> takeCheckpoint(const std::string &path);
   absl::Status train();
   absl::Status trainSteps();
+  absl::Status addHistograms();
   int64_t stepsLeft() const;
   absl::StatusOr<bool> beforeStep(ReportedValues &reported);
   absl::StatusOr<bool> afterEvaluation();

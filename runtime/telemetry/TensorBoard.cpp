@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sstream>
 
 using namespace dgc::rt;
 
@@ -37,6 +38,14 @@ std::string dgc::rt::describeRun(const artifact::Plan &plan, std::string_view di
     row(code(view(option.name())), str(code(view(option.value())), " (", spelled(option.origin()), ")"));
   }
   return table;
+}
+
+std::string dgc::rt::describePlan(const artifact::Plan &plan) {
+  std::string code; // whose lines are indented
+  std::istringstream lines(summarize(plan));
+  for (std::string line; std::getline(lines, line);)
+    code += "    " + printable(line) + "\n";
+  return code;
 }
 
 std::string dgc::rt::tagOf(std::string_view group, std::string_view name) {
@@ -87,8 +96,17 @@ TensorBoard::~TensorBoard() {
   flush().IgnoreError();
 }
 
-absl::Status TensorBoard::begin(int64_t stepsDone, std::string_view description) {
-  tensorboard::Event version, start, text;
+static void addText(tensorboard::Summary &summary, const std::string &tag, const std::string &text) {
+  tensorboard::Value &value = *summary.add_value();
+  value.set_tag(tag);
+  value.mutable_metadata()->mutable_plugin_data()->set_plugin_name("text");
+  value.mutable_tensor()->set_dtype(tensorboard::Tensor::STRING);
+  value.mutable_tensor()->mutable_tensor_shape();
+  value.mutable_tensor()->add_string_val(text);
+}
+
+absl::Status TensorBoard::begin(int64_t stepsDone, const Description &description) {
+  tensorboard::Event version, start;
   version.set_wall_time(wallTime());
   version.set_file_version("brain.Event:2");
   write(version);
@@ -99,15 +117,20 @@ absl::Status TensorBoard::begin(int64_t stepsDone, std::string_view description)
   start.mutable_session_log()->set_status(tensorboard::SessionLog::START);
   write(start);
 
-  text.set_wall_time(wallTime());
-  text.set_step(first);
-  tensorboard::Value &value = *text.mutable_summary()->add_value();
-  value.set_tag("options");
-  value.mutable_metadata()->mutable_plugin_data()->set_plugin_name("text");
-  value.mutable_tensor()->set_dtype(tensorboard::Tensor::STRING);
-  value.mutable_tensor()->mutable_tensor_shape();
-  value.mutable_tensor()->add_string_val(std::string(description));
-  write(text);
+  for (const auto &[tag, text] : description.texts) {
+    tensorboard::Event event;
+    event.set_wall_time(wallTime());
+    event.set_step(first);
+    addText(*event.mutable_summary(), tag, text);
+    write(event);
+  }
+  if (!description.graph.empty()) {
+    tensorboard::Event graph;
+    graph.set_wall_time(wallTime());
+    graph.set_step(first);
+    graph.set_graph_def(description.graph);
+    write(graph);
+  }
   return flush();
 }
 
@@ -120,6 +143,42 @@ absl::Status TensorBoard::add(const LogEvent &event) {
     addMeans(event.event == "epoch" ? "epoch" : "test", event);
   else if (event.event == "end" || event.event == "error")
     writeStep();
+  return flush();
+}
+
+/// An empty bucket in front of one says where that begins.
+static void write(const ValueHistogram &histogram, tensorboard::Histogram &to) {
+  to.set_min(histogram.least);
+  to.set_max(histogram.most);
+  to.set_num(static_cast<double>(histogram.count));
+  to.set_sum(histogram.sum);
+  to.set_sum_squares(histogram.squares);
+  auto add = [&](int bucket, uint64_t count) {
+    to.add_bucket_limit(ValueHistogram::limit(bucket));
+    to.add_bucket(static_cast<double>(count));
+  };
+  std::optional<int> last;
+  for (const auto &[bucket, count] : histogram.buckets) {
+    if (last != bucket - 1)
+      add(bucket - 1, 0);
+    add(bucket, count);
+    last = bucket;
+  }
+}
+
+absl::Status TensorBoard::add(int64_t stepsDone, const std::map<std::string, ValueHistogram> &variables) {
+  tensorboard::Event event;
+  event.set_wall_time(wallTime());
+  event.set_step(stepsDone);
+  for (const auto &[name, histogram] : variables) {
+    if (histogram.count == 0)
+      continue;
+    tensorboard::Value &value = *event.mutable_summary()->add_value();
+    value.set_tag(tagOf("variables", name));
+    ::write(histogram, *value.mutable_histo());
+  }
+  if (event.summary().value_size() > 0)
+    write(event);
   return flush();
 }
 

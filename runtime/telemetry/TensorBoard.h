@@ -5,11 +5,15 @@
 #include "runtime/base/Clock.h"
 #include "runtime/telemetry/EventFile.h"
 #include "runtime/telemetry/JsonLog.h"
+#include "runtime/telemetry/ValueHistogram.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace dgc::rt {
 
@@ -22,6 +26,9 @@ double wallTime();
 
 /// The plan and its options as a table of Markdown, for TensorBoard's page of texts.
 std::string describeRun(const artifact::Plan &plan, std::string_view digest, uint64_t seed);
+
+/// What the plan does, as --dry-run prints it.
+std::string describePlan(const artifact::Plan &plan);
 
 /// The name of a number in TensorBoard: "train/top_5". What is no letter, digit, _, ., / or - becomes _.
 std::string tagOf(std::string_view group, std::string_view name);
@@ -41,13 +48,21 @@ public:
   /// Writes what is held back.
   ~TensorBoard();
 
+  /// What a run says of itself: texts of Markdown by name, and a serialized graph; empty: none.
+  struct Description {
+    std::vector<std::pair<std::string, std::string>> texts;
+    std::string graph;
+  };
   /// What a file begins with. Of files of before, nothing after these steps counts any more: a run that is resumed has
   /// taken back what came after its checkpoint, and one from step 0 is another one.
-  absl::Status begin(int64_t stepsDone, std::string_view description);
+  absl::Status begin(int64_t stepsDone, const Description &description);
 
   /// Adds the scalars of a "step", "epoch" or "evaluate"; of other events it sees that what was before them is written.
   /// The first error stays the result of all later calls, and nothing more is written.
   absl::Status add(const LogEvent &event);
+
+  /// Adds histograms of variables by their names, after so many steps.
+  absl::Status add(int64_t stepsDone, const std::map<std::string, ValueHistogram> &variables);
 
 private:
   TensorBoard(std::unique_ptr<EventFile> file, Clock &clock, std::function<double()> wallTime);

@@ -9,7 +9,7 @@ PATH. Substitutions beyond lit's own:
   %build      the folder of the build
 Features for REQUIRES: avx2, avx512 (this CPU), ptxas (NVIDIA's assembler is on PATH), asan (an address-sanitizer
 build), browser (Chromium is on PATH, as of the packages chromium-headless-shell or chromium), netns, mountns, timens
-(namespaces of networks, of mounts and of clocks may be made here).
+(namespaces of networks, of mounts and of clocks may be made here), tensorboard (DGC_TENSORBOARD is a folder with that package).
 
 With DGC_OPT_ROUNDTRIP=1 in the environment every dgc-opt also verifies that what it parsed survives printing
 and bytecode, and only the tests that run dgc-opt are taken.
@@ -83,6 +83,9 @@ mpirun = shutil.which("mpirun")
 if mpirun and "Open MPI" in subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout:
     config.available_features.add("mpirun")
     config.substitutions.append(("%mpirun", f"env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 {mpirun} --oversubscribe"))
+if os.environ.get("DGC_TENSORBOARD"):
+    config.available_features.add("tensorboard")
+    config.substitutions.append(("%tensorboard", os.environ["DGC_TENSORBOARD"]))
 browser = next(filter(None, map(shutil.which, ["chromium-headless-shell", "chromium"])), None)
 if browser:
     config.available_features.add("browser")

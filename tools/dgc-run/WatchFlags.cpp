@@ -31,4 +31,11 @@ void dgc::tool::addWatchFlags(CLI::App &app, Flags &flags) {
       ->check(listenAddress("--status-port"))
       ->type_name("[ADDRESS:]PORT")
       ->group(group);
+  app.add_option(
+         "--tensorboard-histograms", flags.run.tensorboardHistograms,
+         "With --tensorboard: write histograms of all variables as they begin, and after so many steps, each time")
+      ->check(wholeNumber(1))
+      ->type_name("STEPS")
+      ->needs(app.get_option("--tensorboard"))
+      ->group(group);
 }

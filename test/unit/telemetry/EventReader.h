@@ -80,6 +80,25 @@ inline std::string bytesOf(const std::multimap<int, std::string> &fields, int nu
   return found == fields.end() ? "" : found->second;
 }
 
+struct ReadHistogram {
+  double min = 0, max = 0, num = 0, sum = 0, squares = 0;
+  std::vector<double> limits, buckets;
+};
+
+/// Numbers one after the other.
+inline std::vector<double> readDoubles(const std::string &data) {
+  std::vector<double> values(data.size() / 8);
+  std::memcpy(values.data(), data.data(), values.size() * 8);
+  return values;
+}
+
+inline ReadHistogram readHistogram(std::string_view data) {
+  const auto fields = readMessage(data);
+  return {valueOf<double>(fields, 1),     valueOf<double>(fields, 2), valueOf<double>(fields, 3),
+          valueOf<double>(fields, 4),     valueOf<double>(fields, 5), readDoubles(bytesOf(fields, 6)),
+          readDoubles(bytesOf(fields, 7))};
+}
+
 struct ReadEvent {
   double wallTime = 0;
   int64_t step = 0;
@@ -87,11 +106,14 @@ struct ReadEvent {
   std::optional<int64_t> session; // its status
   std::map<std::string, float> scalars;
   std::map<std::string, std::string> texts;
+  std::map<std::string, ReadHistogram> histograms;
+  std::string graph;
 };
 
 inline ReadEvent readEvent(std::string_view data) {
   const auto fields = readMessage(data);
-  ReadEvent event{valueOf<double>(fields, 1), valueOf<int64_t>(fields, 2), bytesOf(fields, 3), {}, {}, {}};
+  ReadEvent event{valueOf<double>(fields, 1), valueOf<int64_t>(fields, 2), bytesOf(fields, 3), {}, {}, {}, {},
+                  bytesOf(fields, 4)};
   if (fields.contains(7))
     event.session = valueOf<int64_t>(readMessage(bytesOf(fields, 7)), 1);
   const auto summary = readMessage(bytesOf(fields, 5));
@@ -100,6 +122,8 @@ inline ReadEvent readEvent(std::string_view data) {
     const std::string tag = bytesOf(value, 1);
     if (value.contains(2))
       event.scalars[tag] = valueOf<float>(value, 2);
+    if (value.contains(5))
+      event.histograms[tag] = readHistogram(bytesOf(value, 5));
     const auto tensor = readMessage(bytesOf(value, 8));
     if (bytesOf(readMessage(bytesOf(readMessage(bytesOf(value, 9)), 1)), 1) == "text" &&
         valueOf<int64_t>(tensor, 1) == 7)

@@ -24,7 +24,7 @@ protected:
         TensorBoard::open(disk, clock, "d", [this] { return 1.7e9 + static_cast<double>(clock.now()) * 1e-9; });
     ASSERT_TRUE(opened.ok()) << opened.status();
     board = *std::move(opened);
-    ASSERT_TRUE(board->begin(stepsDone, "of the run").ok());
+    ASSERT_TRUE(board->begin(stepsDone, {{{"options", "of the run"}}, ""}).ok());
   }
 
   /// A step with its loss, of 64 samples in 10 ms.
@@ -244,4 +244,83 @@ TEST_F(Board, DescribesTheRunInATable) {
             "| seed | `4` |\n"
             "| `strategy` | `zero3` (given) |\n"
             "| `forbid` | `none` (given) |\n");
+}
+
+TEST_F(Board, TextsAndTheGraphComeBeforePoints) {
+  open();
+  ASSERT_TRUE(board->begin(7, {{{"options", "a"}, {"plan", "b"}}, "a graph"}).ok());
+  const auto all = events();
+  ASSERT_EQ(all.size(), 5u) << "version, start, two texts, graph";
+  EXPECT_THAT(all[2].texts, ElementsAre(Pair("options", "a")));
+  EXPECT_THAT(all[3].texts, ElementsAre(Pair("plan", "b")));
+  EXPECT_EQ(all[4].graph, "a graph");
+  EXPECT_EQ(all[4].step, 8);
+}
+
+TEST_F(Board, HistogramsHaveTheirBuckets) {
+  open();
+  ASSERT_TRUE(step(4, 0.5).ok());
+  std::map<std::string, ValueHistogram> variables;
+  for (double value : {-2.0, 0.5, 0.5, 3.0})
+    variables["w 1"].add(value);
+  variables["empty"] = {};
+  ASSERT_TRUE(board->add(5, variables).ok());
+  const auto all = events();
+  EXPECT_EQ(all.back().step, 5);
+  ASSERT_THAT(all.back().histograms, ElementsAre(Pair("variables/w_1", testing::_)));
+  const test::ReadHistogram &histogram = all.back().histograms.at("variables/w_1");
+  EXPECT_EQ(histogram.min, -2);
+  EXPECT_EQ(histogram.max, 3);
+  EXPECT_EQ(histogram.num, 4);
+  EXPECT_EQ(histogram.sum, 2);
+  EXPECT_EQ(histogram.squares, 4 + 0.25 + 0.25 + 9);
+  ASSERT_THAT(histogram.buckets, ElementsAre(0, 1, 0, 2, 0, 1)) << "an empty one in front of each";
+  ASSERT_EQ(histogram.limits.size(), 6u);
+  EXPECT_TRUE(std::is_sorted(histogram.limits.begin(), histogram.limits.end()));
+  for (auto [at, value] : {std::pair(1, -2.0), {3, 0.5}, {5, 3.0}}) {
+    EXPECT_LE(histogram.limits[static_cast<size_t>(at) - 1], value);
+    EXPECT_GE(histogram.limits[static_cast<size_t>(at)], value);
+    EXPECT_NEAR(histogram.limits[static_cast<size_t>(at)] / histogram.limits[static_cast<size_t>(at) - 1],
+                value > 0 ? 1.1 : 1 / 1.1, 1e-9);
+  }
+}
+
+TEST(ValueHistogram, PartsAreTheWhole) {
+  ValueHistogram whole, first, second;
+  for (int i = -500; i <= 500; ++i) {
+    const double value = i * i * i * 1e-5;
+    whole.add(value);
+    (i % 3 ? first : second).add(value);
+  }
+  for (double value : {1e-300, -1e-300, 1e300, -1e300, 0.0})
+    whole.add(value), second.add(value);
+  second.add(std::nan(""));
+  second.add(INFINITY);
+  ValueHistogram read, merged;
+  ASSERT_TRUE(read.restore(first.text()));
+  merged.merge(read);
+  ASSERT_TRUE(read.restore(second.text()));
+  merged.merge(read);
+  merged.merge({});
+  EXPECT_EQ(merged.count, whole.count);
+  EXPECT_EQ(merged.notFinite, 2u);
+  EXPECT_EQ(merged.least, -1e300);
+  EXPECT_EQ(merged.most, 1e300);
+  EXPECT_EQ(merged.buckets, whole.buckets);
+  uint64_t counted = 0;
+  for (const auto &[bucket, count] : merged.buckets)
+    counted += count;
+  EXPECT_EQ(counted, merged.count);
+  for (const char *wrong : {"", "1 2 3", "0x0p+0 0x0p+0 0x0p+0 0x0p+0 1 0 5", "0x0p+0 0x0p+0 0x0p+0 0x0p+0 1 0 5000 1"})
+    EXPECT_FALSE(read.restore(wrong)) << wrong;
+}
+
+TEST(ValueHistogram, ValuesAreInTheirBuckets) {
+  for (double value : {1e-12, 2e-12, 1e-6, 0.1, 1.0, 1.1, 7e19, -1e-12, -3e-12, -1.0, -1e19}) {
+    ValueHistogram histogram;
+    histogram.add(value);
+    const int bucket = histogram.buckets.begin()->first;
+    EXPECT_LE(value, ValueHistogram::limit(bucket)) << value;
+    EXPECT_GE(value, ValueHistogram::limit(bucket - 1)) << value;
+  }
 }

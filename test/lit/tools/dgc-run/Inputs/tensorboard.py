@@ -1,4 +1,4 @@
-"""tensorboard.py DIR LOG..: reads the event files of DIR as TensorBoard does, compares them with the logs of the same runs,
+"""tensorboard.py [--plan] DIR LOG..: reads the event files of DIR as TensorBoard does, compares them with the logs of the same runs,
 and prints what TensorBoard would show. The logs are those of the last files, in their order; files before need no log.
 
 Nothing here is of dgc or of TensorBoard: records, checksums and messages are read by what is known of their format."""
@@ -73,8 +73,8 @@ class Point:
 
 
 def read(path):
-    """The step of the START, the text of the options, and the points of each tag."""
-    start, text, points = None, None, {}
+    """The step of the START, the texts, the nodes of the graph, and the points of each tag."""
+    start, texts, nodes, points = None, {}, [], {}
     for number, record in enumerate(records(path)):
         event = message(record)
         wall, step = struct.unpack("<d", event[1][0])[0], event.get(2, [0])[0]
@@ -85,13 +85,45 @@ def read(path):
             start = step
         for value in map(message, message(event[5][0]).get(1, []) if 5 in event else []):
             tag = value[1][0].decode()
-            if 2 in value:
+            if 5 in value:
+                points.setdefault(tag, []).append(Point(wall, step, histogram(value[5][0])))
+            elif 2 in value:
                 points.setdefault(tag, []).append(Point(wall, step, struct.unpack("<f", value[2][0])[0]))
             else:
                 tensor, plugin = message(value[8][0]), message(message(value[9][0])[1][0])
-                assert (number, tag, step, plugin[1], tensor[1]) == (2, "options", start, [b"text"], [7]), (path, event)
-                text = tensor[8][0].decode()
-    return start, text, points
+                assert (number, step, plugin[1], tensor[1]) == (2 + len(texts), start, [b"text"], [7]), (path, event)
+                texts[tag] = tensor[8][0].decode()
+        if 4 in event:
+            assert (number, step) == (2 + len(texts), start), (path, event)
+            nodes = [message(node) for node in message(event[4][0])[1]]
+    assert list(texts) == ["options", "plan"], texts
+    return start, texts, nodes, points
+
+
+def histogram(data):
+    """The fields of a histogram, whose buckets have all values between their limits."""
+    fields = message(data)
+    least, most, count, total, squares = (struct.unpack("<d", fields.get(n, [bytes(8)])[0])[0] for n in range(1, 6))
+    limits, buckets = ([x for x, in struct.iter_unpack("<d", fields[n][0])] for n in (6, 7))
+    assert limits == sorted(set(limits)) and len(limits) == len(buckets) and sum(buckets) == count > 0, fields
+    filled = [limit for limit, bucket in zip(limits, buckets) if bucket]
+    assert limits[0] <= least <= filled[0] and filled[-1] >= most > (filled[-2] if len(filled) > 1 else limits[0]) - 1e-12, fields
+    return {"min": least, "max": most, "count": count, "sum": total, "squares": squares}
+
+
+def check_graph(nodes):
+    """Names are unique, and every input is a node that is there."""
+    names = [node[1][0].decode() for node in nodes]
+    assert len(set(names)) == len(names) and names, names
+    before = set()
+    for node, name in zip(nodes, names):
+        inputs = [each.decode() for each in node.get(3, [])]
+        assert set(inputs) <= before, (name, inputs)
+        before.add(name)
+    variables = [name for name in names if "variables/" in name]
+    used = {each.decode() for node in nodes for each in node.get(3, [])}
+    assert variables and set(variables) <= used, set(variables) - used
+    return f"graph of {len(names)} nodes, {sum(len(node.get(3, [])) for node in nodes)} edges"
 
 
 def same(a, b):
@@ -144,12 +176,13 @@ def compare_steps(log, points):
         last = wall
 
 
-folder, logs = sys.argv[1], sys.argv[2:]
+shows_plan = sys.argv[1] == "--plan"
+folder, logs = sys.argv[1 + shows_plan], sys.argv[2 + shows_plan:]
 names = sorted(os.listdir(folder))
 shown = {}
 for index, name in enumerate(names):
     assert re.fullmatch(r"events\.out\.tfevents\.\d{10}\..+\.\d+\.\d+\.dgc", name), name
-    first, options, points_of = read(os.path.join(folder, name))
+    first, texts, nodes, points_of = read(os.path.join(folder, name))
     if index >= len(names) - len(logs):
         with open(logs[index - len(names) + len(logs)], encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]
@@ -157,11 +190,17 @@ for index, name in enumerate(names):
         compare_means("test/", [line for line in lines if line["event"] == "evaluate"], points_of)
         compare_steps(lines, points_of)
     print("file", index, "start", first)
-    print(options, end="")
+    print(texts["options"], end="")
+    graph = check_graph(nodes)
+    if shows_plan:
+        print(texts["plan"], end="")
+        print(graph)
     shown = {tag: [p for p in shown[tag] if p.step < first] for tag in shown}
     for tag, points in points_of.items():
         shown.setdefault(tag, []).extend(points)
 for tag, points in sorted(shown.items()):
     steps_of = [p.step for p in points]
     assert steps_of == sorted(set(steps_of)), (tag, steps_of)
+    if isinstance(points[-1].value, dict):
+        print("at", *steps_of, end=" ")
     print(tag, "" if tag.startswith("train/") else f"{len(steps_of)} points", "up to", steps_of[-1])
