@@ -10,6 +10,7 @@
 #include "passes/communicate/Passes.h"
 #include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/Reader.h"
+#include "runtime/base/Task.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -69,6 +70,7 @@ static LogicalResult runPhase(ModuleOp module, const PhaseInfo &phase, const Com
     return failure();
   buildPhase(manager, phase, plan.phases, plan.inserted);
   PhaseTimer timer(phase.phase, reports.timing);
+  const rt::Task task(("compiling: phase " + nameOf(phase.phase)).str(), 0, rt::Task::Things);
   if (failed(manager.run(module)))
     return failure();
   timer.stop();

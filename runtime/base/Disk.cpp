@@ -1,12 +1,14 @@
 // The real disk, over POSIX calls.
 #include "runtime/base/Disk.h"
 #include "runtime/base/Printable.h"
+#include "runtime/base/Task.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -21,8 +23,10 @@ public:
   ~PosixReadable() override { ::close(fd); }
   uint64_t size() const override { return bytes; }
   absl::Status readAt(uint64_t offset, std::span<std::byte> out) override {
+    Task *task = observed();
     while (!out.empty()) {
-      ssize_t n = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
+      const size_t piece = task ? std::min(out.size(), kPiece) : out.size();
+      ssize_t n = ::pread(fd, out.data(), piece, static_cast<off_t>(offset));
       if (n < 0 && errno == EINTR)
         continue;
       if (n < 0)
@@ -31,14 +35,31 @@ public:
         return absl::OutOfRangeError(str("cannot read ", path, ": the file ends at byte ", offset));
       out = out.subspan(static_cast<size_t>(n));
       offset += static_cast<uint64_t>(n);
+      if (task)
+        task->advance(static_cast<uint64_t>(n));
     }
     return absl::OkStatus();
   }
 
 private:
+  static constexpr size_t kPiece = size_t{8} << 20, kLarge = 2 * kPiece;
+
+  /// Reading a large file, where that is told to somebody.
+  Task *observed() {
+    if (bytes < kLarge)
+      return nullptr;
+    std::call_once(asked, [&] {
+      if (Task::isTold())
+        task.emplace(str("reading ", std::filesystem::path(path).filename().string()), bytes, Task::Bytes);
+    });
+    return task ? &*task : nullptr;
+  }
+
   int fd;
   uint64_t bytes;
   std::string path;
+  std::once_flag asked;
+  std::optional<Task> task;
 };
 
 class PosixWritable final : public WritableFile {

@@ -1,6 +1,10 @@
 // Reserves output files and replaces them.
 #include "runtime/base/OutputFile.h"
 
+#include "runtime/base/Status.h"
+#include "runtime/base/Task.h"
+
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <sys/random.h>
@@ -105,6 +109,32 @@ absl::StatusOr<std::pair<std::string, std::unique_ptr<WritableFile>>> OutputFile
   }
 }
 
+namespace {
+/// A file whose writing may take long.
+class Told final : public WritableFile {
+public:
+  Told(WritableFile &file, const std::string &path)
+      : file(file), task(str("writing ", std::filesystem::path(path).filename().string()), 0, Task::Bytes) {}
+
+  absl::Status write(std::span<const std::byte> data) override {
+    for (; !data.empty(); data = data.subspan(std::min(data.size(), kPiece))) {
+      const std::span<const std::byte> piece = data.first(std::min(data.size(), kPiece));
+      DGC_RETURN_IF_ERROR(file.write(piece));
+      task.advance(piece.size());
+    }
+    return absl::OkStatus();
+  }
+  absl::Status sync() override { return file.sync(); }
+  absl::Status close() override { return file.close(); }
+
+private:
+  static constexpr size_t kPiece = size_t{8} << 20;
+
+  WritableFile &file;
+  Task task;
+};
+} // namespace
+
 absl::Status OutputFile::replace(const Write &write) {
   if (path_ == "-")
     return write(*standardOutput());
@@ -115,9 +145,13 @@ absl::Status OutputFile::replace(const Write &write) {
   }
   DGC_ASSIGN_OR_RETURN(auto temporary, createTemporary());
   auto &[name, file] = temporary;
-  absl::Status status = write(*file);
-  if (status.ok())
-    status = file->sync();
+  absl::Status status;
+  {
+    Told told(*file, path_);
+    status = write(told);
+    if (status.ok())
+      status = told.sync();
+  }
   if (absl::Status closed = file->close(); status.ok())
     status = closed;
   if (status.ok())

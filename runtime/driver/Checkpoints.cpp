@@ -5,6 +5,7 @@
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Task.h"
 #include "runtime/driver/Shares.h"
 #include "runtime/driver/State.h"
 
@@ -110,6 +111,7 @@ absl::Status Checkpoints::saveBest(const RunProgress &progress) {
 /// On the thread that writes: it takes the time that computing leaves.
 void Checkpoints::write(const ShardId &shard, const std::vector<VariablePiece> &pieces, const RunProgress &progress,
                         const std::set<int64_t> &alsoKeep) {
+  Task::hideThisThread();
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
   shardStatus = writeShard(disk, options.checkpoint, shard, pieces);
   if (rank == 0 && shardStatus.ok())
@@ -169,6 +171,7 @@ absl::Status Checkpoints::settle() {
 }
 
 absl::Status Checkpoints::finish() {
+  const Task task("waiting for the last checkpoint", 0, Task::Things);
   DGC_RETURN_IF_ERROR(settle());
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> all,
                        context.gather(lastStatus.ok() ? "" : std::string(lastStatus.message())));

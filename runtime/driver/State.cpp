@@ -4,6 +4,7 @@
 #include "runtime/artifact/VariableParts.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Task.h"
 #include "runtime/data/Npy.h"
 
 #include <algorithm>
@@ -134,7 +135,10 @@ public:
     std::vector<std::string> streams(plan.world_size());
     // What all give at once must fit into one message.
     const size_t piece = std::max<size_t>((size_t{2} << 20) / plan.world_size(), 1);
-    for (size_t at = 0, longest = longestStream(); at < longest; at += piece) {
+    const size_t longest = longestStream();
+    Task task("gathering variables", longest * streams.size(), Task::Bytes);
+    for (size_t at = 0; at < longest; at += piece) {
+      task.advance(piece * streams.size());
       DGC_ASSIGN_OR_RETURN(auto pieces, gather(at < mine.size() ? mine.substr(at, piece) : std::string()));
       for (size_t rank = 0; self == 0 && rank < streams.size(); ++rank)
         streams[rank] += pieces[rank];

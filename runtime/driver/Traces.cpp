@@ -6,6 +6,7 @@
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Task.h"
 #include "runtime/driver/Gather.h"
 #include "runtime/telemetry/TraceMerge.h"
 
@@ -155,6 +156,7 @@ absl::Status dgc::rt::writeTraces(const Artifact &artifact, const OpTrace &trace
                                   OutputFile *file) {
   const artifact::Plan &plan = artifact.plan();
   const int rank = context.transport.rank();
+  const Task task("gathering the trace", 0, Task::Things);
   const ClockOffset clock = context.clockOffset ? context.clockOffset() : ClockOffset();
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> parts,
                        gatherLong(context.gather, rank, writePart(plan, static_cast<uint32_t>(rank), trace, clock)));

@@ -1,6 +1,7 @@
 // Training and evaluation.
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Task.h"
 #include "runtime/driver/AreaUnderCurve.h"
 #include "runtime/driver/Histograms.h"
 #include "runtime/driver/WorkerRun.h"
@@ -315,6 +316,7 @@ absl::Status WorkerRun::evaluate(FedProgram &program, std::string_view split, st
   AreaMetrics areas(artifact.plan(), *program.runner, context.transport.rank());
   WeightedMeans means;
   TimeNs begin = clock.now();
+  Task task("evaluating", static_cast<uint64_t>(feed.stepsPerEpoch()), Task::Things, "batches");
   std::deque<int64_t> valid; // of runs that are submitted and not collected
   for (int64_t i = 1; i <= feed.stepsPerEpoch(); ++i) {
     if (context.abort.raised())
@@ -330,6 +332,7 @@ absl::Status WorkerRun::evaluate(FedProgram &program, std::string_view split, st
       if (predictions)
         predictions->add(valid.front());
       valid.pop_front();
+      task.advance();
     }
   }
   DGC_ASSIGN_OR_RETURN(std::vector<Metric> ofAll, areas.gather(context.gather));

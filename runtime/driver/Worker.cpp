@@ -4,6 +4,7 @@
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Printable.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Task.h"
 #include "runtime/driver/Calls.h"
 #include "runtime/driver/Traces.h"
 #include "runtime/telemetry/MetricText.h"
@@ -37,7 +38,10 @@ absl::Status WorkerRun::prepare() {
   executorOptions.memoryLimit = options.memoryLimit;
   executorOptions.makeDevice = options.makeDevice;
   executorOptions.figures = context.figures;
-  DGC_ASSIGN_OR_RETURN(executor, Executor::create(artifact, context.transport, executorOptions));
+  {
+    const Task task("preparing the plan", 0, Task::Things);
+    DGC_ASSIGN_OR_RETURN(executor, Executor::create(artifact, context.transport, executorOptions));
+  }
   if (!options.trace.empty()) {
     trace = std::make_unique<OpTrace>(size_t{1} << 20);
     executor->setTrace(trace.get());
@@ -186,7 +190,9 @@ absl::Status WorkerRun::runCalls(const std::string &entry) {
   DGC_ASSIGN_OR_RETURN(Calls calls, Calls::create(artifact, *executor, *executor->program(entry), options, context));
   fed = calls.digest();
   DGC_RETURN_IF_ERROR(compareOptions());
+  Task task("calling", options.feed.size(), Task::Things, "files");
   DGC_RETURN_IF_ERROR(calls.run(state.step, clock, [&](const CallReport &made) {
+    task.advance();
     std::string text = formatMeans(made.loss, made.metrics);
     print(str(options.feed[made.index], text.empty() ? "" : "  ", text, formatTables(made.metrics, options.logJson)));
     LogEvent event{"call"};

@@ -20,6 +20,7 @@
 #include "runtime/base/Version.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "runtime/telemetry/Report.h"
+#include "runtime/telemetry/TaskLine.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
@@ -472,13 +473,10 @@ static int run() {
   return reference.module() ? planAndCompile(outputs, model, options, reports, &reference, text) : 1;
 }
 
-/// LLVM calls it where it would abort.
-static void onBadAlloc(void *, const char *, bool) { dgc::rt::endForLackOfMemory(); }
-
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   dgc::rt::prepareForLimits("dgc-compile"); // behind LLVM's handlers
-  llvm::install_bad_alloc_error_handler(onBadAlloc);
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { dgc::rt::endForLackOfMemory(); }); // not abort
   // The least that a compilation takes; not everything in LLVM looks whether it got its memory.
   if (absl::Status lacks = dgc::rt::checkResources({.addressSpace = uint64_t{64} << 20}); !lacks.ok()) {
     llvm::errs() << "dgc-compile: error: " << std::string(lacks.message()) << "\n";
@@ -495,6 +493,7 @@ int main(int argc, char **argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, about, &llvm::errs())) {
     return 2;
   }
+  const auto tasks = dgc::rt::TaskLine::onTerminal(2);
   const int code = run();
   return code != 0 && dgc::rt::isLimitNamed() ? static_cast<int>(dgc::rt::ExitCode::Machine) : code;
 }

@@ -15,6 +15,7 @@
 #include "runtime/executor/Executor.h"
 #include "runtime/telemetry/JsonLog.h"
 #include "runtime/telemetry/PlanSummary.h"
+#include "runtime/telemetry/TaskLine.h"
 #include "tools/dgc-run/Call.h"
 #include "tools/dgc-run/Flags.h"
 
@@ -34,14 +35,26 @@ using namespace dgc::tool;
 /// The error of the first write to standard output that failed; 0: none.
 static std::atomic<int> lostOutput = 0;
 
+/// What shows tasks that take long, if anything does: of workers with a terminal.
+static std::unique_ptr<TaskLine> taskLine;
+
+static void clearTaskLine() {
+  if (taskLine)
+    taskLine->clear();
+}
+
 static void toStdout(std::string_view text) {
+  clearTaskLine();
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     int none = 0;
     lostOutput.compare_exchange_strong(none, errno);
   }
 }
 
-static void toStderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+static void toStderr(std::string_view text) {
+  clearTaskLine();
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 /// Whether standard output is a file of the run: then text for people goes to standard error.
 static bool isStdoutTaken(const RunOptions &run) {
@@ -197,6 +210,7 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
     toStderr(str("dgc-run: rank ", identity.rank, " of ", identity.worldSize, ", from ", identity.source,
                  "; the workers meet at ", identity.coordinator, "\n"));
   DGC_RETURN_IF_ERROR(checkClusterResources(1, flags.run.threads, plan.world_size() * plan.shared_bytes()));
+  taskLine = TaskLine::onTerminal(STDERR_FILENO); // before other threads write
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
   meeting.reset();
   WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
@@ -331,6 +345,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
       checkResources({.files = 8, .threads = world * flags.run.threads + 1, .addressSpace = uint64_t{64} << 20}));
   DGC_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor, startMonitor(flags, *artifact));
   flags.ran = true;
+  taskLine = TaskLine::onTerminal(STDERR_FILENO);
   DGC_ASSIGN_OR_RETURN(const RunEnd end, runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run),
                                                       monitor ? &monitor->status() : nullptr));
   return exitCodeOf(end);
@@ -352,6 +367,7 @@ int main(int argc, char **argv) {
     return status.ok() ? 0 : report(status);
   }
   absl::StatusOr<int> code = catchExhaustion([&] { return runPlan(flags, argc, argv); });
+  taskLine.reset();
   if (!code.ok()) {
     if (flags.isFirst && !flags.ran && flags.mayReplaceLog && !flags.run.logJson.empty())
       writeLog(flags.run.logJson, "", std::string(code.status().message()));

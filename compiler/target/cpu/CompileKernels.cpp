@@ -9,6 +9,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "runtime/base/Task.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -90,16 +91,20 @@ static FailureOr<std::vector<uint8_t>> compileModule(ModuleOp module, ArrayRef<C
       kernel->code.reset();
     distinct.push_back(std::move(kernel));
   }
+  rt::Task task("compiling", distinct.size(), rt::Task::Things, "kernels");
   LogicalResult compiled = failableParallelForEach(
       module.getContext(), distinct, [&](const std::unique_ptr<KernelCode> &kernel) -> LogicalResult {
-        if (kernel->object)
+        if (kernel->object) {
+          task.advance();
           return success();
+        }
         llvm::Expected<ObjectFile> object = generateObject(*kernel->code, target);
         if (!object)
           return module.emitError("a kernel could not be compiled: ") << llvm::toString(object.takeError());
         kernel->object = std::make_shared<const ObjectFile>(std::move(*object));
         kernel->code.reset();
         cache.insert(kernel->hash, kernel->object);
+        task.advance();
         return success();
       });
   if (failed(compiled))
