@@ -40,9 +40,9 @@ public:
   void add(const TimeHistogram &histogram) {
     prometheus::ClientMetric metric;
     uint64_t below = 0;
-    for (size_t i = 0; i < histogram.bounds.size(); ++i) {
+    for (size_t i = 0; i < TimeHistogram::bounds.size(); ++i) {
       below += histogram.counts[i];
-      metric.histogram.bucket.push_back({below, histogram.bounds[i]});
+      metric.histogram.bucket.push_back({below, TimeHistogram::bounds[i]});
     }
     metric.histogram.sample_count = histogram.count;
     metric.histogram.sample_sum = histogram.sum;

@@ -64,7 +64,7 @@ public:
   bool handleHead(CivetServer *, mg_connection *connection) override { return answer(connection, false); }
 
 private:
-  bool answer(mg_connection *connection, bool withContent) {
+  bool answer(mg_connection *connection, bool withContent) const {
     // A path has all that begins with it.
     if (std::string_view(mg_get_request_info(connection)->local_uri) != page.path)
       return send(connection, "404 Not Found", "text/plain", "There is no such page.\n", withContent);

@@ -35,11 +35,11 @@ static json curve(const std::vector<Curve::Point> &points) {
 static std::optional<double> quantile(const TimeHistogram &histogram, double share) {
   const double wanted = share * static_cast<double>(histogram.count);
   double below = 0;
-  for (size_t i = 0; i < histogram.bounds.size() && histogram.count > 0; ++i) {
+  for (size_t i = 0; i < TimeHistogram::bounds.size() && histogram.count > 0; ++i) {
     const auto here = static_cast<double>(histogram.counts[i]);
-    const double low = i == 0 ? 0 : histogram.bounds[i - 1];
+    const double low = i == 0 ? 0 : TimeHistogram::bounds[i - 1];
     if (here > 0 && below + here >= wanted)
-      return low + (histogram.bounds[i] - low) * (wanted - below) / here;
+      return low + (TimeHistogram::bounds[i] - low) * (wanted - below) / here;
     below += here;
   }
   return std::nullopt;

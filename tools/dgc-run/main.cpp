@@ -19,6 +19,8 @@
 #include "tools/dgc-run/Call.h"
 #include "tools/dgc-run/Flags.h"
 
+#include "absl/strings/numbers.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -151,8 +153,8 @@ static absl::StatusOr<std::unique_ptr<Monitor>> startMonitor(const Flags &flags,
   if (!flags.monitor.isAskedFor())
     return nullptr;
   JobFacts facts = factsOf(artifact.plan(), artifact.digestHex());
-  const char *restarts = std::getenv("DGC_RESTARTS"); // of the launcher
-  facts.restarts = restarts ? std::atoi(restarts) : 0;
+  if (const char *restarts = std::getenv("DGC_RESTARTS"); restarts && !absl::SimpleAtoi(restarts, &facts.restarts))
+    facts.restarts = 0; // it is not of the launcher
   return Monitor::start(flags.monitor, std::move(facts),
                         [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); });
 }
