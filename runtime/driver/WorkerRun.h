@@ -70,11 +70,11 @@ private:
   void log(LogEvent event);
   bool isLogged() const { return jsonLog || board || context.status; }
   /// Says to those who watch the job what it does now.
-  void enter(std::string_view phase) {
+  void enter(std::string_view phase) const {
     if (context.status)
       context.status->enter(phase);
   }
-  void tellFigures() {
+  void tellFigures() const {
     if (context.figures)
       context.figures->useDevice(executor->deviceBytes());
   }

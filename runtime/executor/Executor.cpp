@@ -330,7 +330,7 @@ absl::Status ProgramRunner::runOp(Op &op, const dgc_step &step) {
   return executor->exposed([&] { return op.isAsync ? op.communication->start() : op.communication->run(); });
 }
 
-absl::Status Executor::exposed(absl::FunctionRef<absl::Status()> communicate) {
+absl::Status Executor::exposed(absl::FunctionRef<absl::Status()> communicate) const {
   if (!options.figures)
     return communicate();
   const TimeNs begin = options.clock->now();

@@ -254,7 +254,7 @@ private:
   Executor(const Artifact &artifact, Transport &transport) : artifact(artifact), transport(transport) {}
 
   /// Runs a part of what the host communicates, which nothing is computed beside.
-  absl::Status exposed(absl::FunctionRef<absl::Status()> communicate);
+  absl::Status exposed(absl::FunctionRef<absl::Status()> communicate) const;
   std::byte *address(const artifact::Buffer &buffer) const;
   void *deviceAddress(const artifact::Buffer &buffer) const;
   absl::Status checkMemoryLimit(uint64_t planned) const;
