@@ -16,8 +16,9 @@
 namespace dgc::rt {
 namespace {
 
-constexpr int kDefaultPort = 29400;
 constexpr int kMostWorkers = 65536;
+/// The ports of jobs on several nodes of Slurm: below those that Linux gives to connections, from 32768 on.
+constexpr uint64_t kFirstPort = 20000, kPorts = 12000;
 
 /// A source that has nothing to say returns nothing.
 using Found = absl::StatusOr<std::optional<Identity>>;
@@ -176,16 +177,55 @@ std::string firstHost(const std::string &list) {
                       list.substr(close + 1, after == std::string::npos ? std::string::npos : after - close - 1));
 }
 
+/// Where rank 0 listens in a step on several nodes: the first of the ports that Slurm has reserved for the step, or one of the
+/// job and the step, so that jobs that share a node have their own.
+absl::StatusOr<int> slurmPort(const Variables &v) {
+  if (std::optional<std::string> reserved = v.text("SLURM_STEP_RESV_PORTS")) {
+    int port;
+    if (!absl::SimpleAtoi(reserved->substr(0, reserved->find_first_of("-,")), &port) || port < 1 || port > 65535)
+      return usageError(absl::StrCat("SLURM_STEP_RESV_PORTS is '", *reserved, "'; expected ports, e.g. 12000-12003"));
+    return port;
+  }
+  uint64_t job = 0, step = 0;
+  for (auto [name, value] : {std::pair("SLURM_JOB_ID", &job), {"SLURM_STEP_ID", &step}})
+    if (std::optional<std::string> text = v.text(name); text && !absl::SimpleAtoi(*text, value))
+      return usageError(absl::StrCat(name, " is '", *text, "'; expected a number"));
+  return static_cast<int>(kFirstPort + (job % kPorts * 8 + step) % kPorts);
+}
+
 Found fromSlurm(const Variables &v) {
   // Only srun sets the size of the step; a batch script itself is no worker.
   if (!v.has("SLURM_PROCID") || !v.has("SLURM_STEP_NUM_TASKS"))
     return std::nullopt;
   DGC_ASSIGN_OR_RETURN(std::optional<Identity> id, fromPair(v, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "Slurm"));
+  if (v.text("SLURM_STEP_NUM_NODES") == "1") {
+    id->localJob = absl::StrCat(v.text("SLURM_CLUSTER_NAME").value_or(""), " ", v.text("SLURM_JOB_ID").value_or(""),
+                                ".", v.text("SLURM_STEP_ID").value_or(""));
+    return id;
+  }
   std::optional<std::string> nodes = v.text("SLURM_STEP_NODELIST");
   if (!nodes)
     nodes = v.text("SLURM_JOB_NODELIST");
-  if (nodes)
-    id->coordinator = absl::StrCat(firstHost(*nodes), ":", kDefaultPort);
+  if (nodes) {
+    DGC_ASSIGN_OR_RETURN(int port, slurmPort(v));
+    id->coordinator = absl::StrCat(firstHost(*nodes), ":", port);
+  }
+  return id;
+}
+
+/// The pods of a TrainJob have torchrun's own options as variables: with dgc-run in the place of torchrun each is a worker.
+Found fromKubeflow(const Variables &v) {
+  if (!v.has("PET_NODE_RANK") || !v.has("PET_NNODES"))
+    return std::nullopt;
+  if (std::string workers = v.text("PET_NPROC_PER_NODE").value_or("1"); workers != "1")
+    return usageError(
+        absl::StrCat("PET_NPROC_PER_NODE is '", workers,
+                     "', but dgc-run is one worker for each pod: set numProcPerNode of the TrainJob to 1"));
+  DGC_ASSIGN_OR_RETURN(std::optional<Identity> id, fromPair(v, "PET_NODE_RANK", "PET_NNODES", "Kubeflow"));
+  if (std::optional<std::string> host = v.text("PET_MASTER_ADDR")) {
+    DGC_ASSIGN_OR_RETURN(int port, v.number("PET_MASTER_PORT", "Kubeflow"));
+    id->coordinator = absl::StrCat(*host, ":", port);
+  }
   return id;
 }
 
@@ -208,6 +248,25 @@ Found fromKubernetes(const Variables &v) {
   return id;
 }
 
+/// Who may say which worker a process is.
+struct Source {
+  Found (*find)(const Variables &);
+  /// Set by a launcher for each process that it starts itself: those further down have started the launcher. Null: a user
+  /// may have set what `find` reads, which others then confirm.
+  const char *startedBy;
+  /// Numbers pods, which are workers if nobody else says who is one.
+  bool numbersPods = false;
+};
+
+/// The innermost first.
+constexpr Source kSources[] = {{fromDgc, nullptr},
+                               {fromTorchrun, "TORCHELASTIC_RUN_ID"},
+                               {fromTfConfig, nullptr},
+                               {fromOpenMpi, "OMPI_COMM_WORLD_RANK"},
+                               {fromSlurm, "SLURM_STEP_NUM_TASKS"},
+                               {fromKubeflow, nullptr, /*numbersPods=*/true},
+                               {fromKubernetes, nullptr, /*numbersPods=*/true}};
+
 std::string describe(const Identity &id) {
   return absl::StrCat(id.source, " says rank ", id.rank, " of ", id.worldSize);
 }
@@ -223,14 +282,15 @@ absl::StatusOr<std::optional<Identity>> resolveIdentity(const IdentityFlags &fla
     return source.status();
   };
   DGC_RETURN_IF_ERROR(consider(fromFlags(flags)));
-  if (!v.has("DGC_LAUNCHED")) {
-    DGC_RETURN_IF_ERROR(consider(fromDgc(v)));
-    DGC_RETURN_IF_ERROR(consider(fromTorchrun(v)));
-    DGC_RETURN_IF_ERROR(consider(fromTfConfig(v)));
-    DGC_RETURN_IF_ERROR(consider(fromOpenMpi(v)));
-    DGC_RETURN_IF_ERROR(consider(fromSlurm(v)));
-    DGC_RETURN_IF_ERROR(consider(fromKubernetes(v)));
-  }
+  if (!v.has("DGC_LAUNCHED"))
+    for (const Source &source : kSources) {
+      if (source.numbersPods && !found.empty())
+        continue;
+      const size_t before = found.size();
+      DGC_RETURN_IF_ERROR(consider(source.find(v)));
+      if (found.size() > before && source.startedBy && v.has(source.startedBy))
+        break;
+    }
   if (found.empty()) {
     if (flags.coordinator)
       return usageError("--coordinator needs --rank and --world-size");

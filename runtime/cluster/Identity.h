@@ -21,7 +21,7 @@ struct Identity {
   int worldSize = 1;
   std::string coordinator;  ///< HOST:PORT; empty only for one worker, and where `localJob` is not
   std::string source;       ///< "--rank", "DGC_RANK", "torchrun", "TF_CONFIG",
-                            ///< "Open MPI", "Slurm", "Kubernetes"
+                            ///< "Open MPI", "Slurm", "Kubeflow", "Kubernetes"
   std::string localJob;     ///< all workers are on this machine: the name of the job there (MeetingFile)
   bool isEvaluator = false; ///< TF_CONFIG: a job of its own, which evaluates the checkpoints of the others
 };
@@ -31,11 +31,13 @@ using Environment = std::function<const char *(const char *name)>;
 
 /// The first of these that says who this process is: flags, DGC_RANK /
 /// DGC_WORLD_SIZE / DGC_COORDINATOR, torchrun, TF_CONFIG, Open MPI, Slurm,
-/// Kubernetes. Nothing when none does: then dgc-run starts local workers.
+/// Kubeflow, Kubernetes. Nothing when none does: then dgc-run starts local workers.
 ///
 /// A source that is there but incomplete or malformed is an error that says
 /// what is missing; two that disagree on the rank or the number of workers are
-/// an error that names both. --coordinator or DGC_COORDINATOR gives the meeting
+/// an error that names both. One that has started this process itself, as
+/// mpirun does, is the last that is asked: what has started mpirun, as Slurm
+/// may have, speaks of other processes. --coordinator or DGC_COORDINATOR gives the meeting
 /// point for all of them, DGC_WORLD_SIZE the number of workers for Kubernetes,
 /// which does not know it. A worker that the launcher started (DGC_LAUNCHED)
 /// looks at its flags alone. The errors carry ExitCode::Usage.

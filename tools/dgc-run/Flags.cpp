@@ -349,7 +349,7 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
       ->group(group);
   auto *nproc = app.add_option("--nproc", flags.nproc,
                                "Start so many local workers; must be what the "
-                               "plan has")
+                               "plan has. Also where a cluster's manager has started this one process")
                     ->check(wholeNumber(1))
                     ->type_name("N")
                     ->group(group);

@@ -180,7 +180,10 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
                                                        identity.source == "--rank" ? "--world-size" : identity.source,
                                                        " says ", identity.worldSize, ": compile the model for ",
                                                        identity.worldSize, " (--mesh data=", identity.worldSize,
-                                                       "), or start ", plan.world_size(), " workers")),
+                                                       "), or start ", plan.world_size(), " workers",
+                                                       identity.worldSize == 1 && identity.source != "--rank"
+                                                           ? str(", in this process with --nproc ", plan.world_size())
+                                                           : "")),
                         ExitCode::Cluster);
   std::unique_ptr<Monitor> monitor; // behind all that writes into it
   if (identity.rank == 0) {
@@ -324,6 +327,13 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   }
   DGC_ASSIGN_OR_RETURN(std::optional<Identity> identity,
                        resolveIdentity({flags.rank, flags.worldSize, flags.coordinator}, processEnvironment()));
+  if (identity && flags.nproc && !identity->isEvaluator) {
+    if (identity->worldSize > 1)
+      return usageError(str("--nproc starts all workers of the job here, but ", identity->source,
+                            " makes this process one of ", identity->worldSize,
+                            ": leave out --nproc, or start one process"));
+    identity.reset();
+  }
   if (identity && identity->isEvaluator) {
     DGC_RETURN_IF_ERROR(becomeEvaluator(flags));
     identity.reset();
