@@ -8,8 +8,10 @@ PATH. Substitutions beyond lit's own:
   %source     the root of the repository
   %build      the folder of the build
 Features for REQUIRES: avx2, avx512 (this CPU), ptxas (NVIDIA's assembler is on PATH), asan (an address-sanitizer
-build), browser (Chromium is on PATH, as of the packages chromium-headless-shell or chromium), netns, mountns, timens
-(namespaces of networks, of mounts and of clocks may be made here), tensorboard (DGC_TENSORBOARD is a folder with that package).
+ build), browser (Chromium is on PATH, as of the packages chromium-headless-shell or chromium), netns, mountns, timens
+ (namespaces of networks, of mounts and of clocks may be made here), tensorboard (DGC_TENSORBOARD is a folder with that package),
+ mpirun (Open MPI), slurm (its programs and MUNGE; %slurm -- COMMAND runs a command in a cluster), bridge (networks of several hosts
+ may be made here).
 
 With DGC_OPT_ROUNDTRIP=1 in the environment every dgc-opt also verifies that what it parsed survives printing
 and bytecode, and only the tests that run dgc-opt are taken.
@@ -90,10 +92,17 @@ browser = next(filter(None, map(shutil.which, ["chromium-headless-shell", "chrom
 if browser:
     config.available_features.add("browser")
     config.substitutions.append(("%browser", browser))
-if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-    config.available_features.add("netns")
 if subprocess.run(["unshare", "--time", "--monotonic", "1", "--fork", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
     config.available_features.add("timens")
+with_daemons = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
+if all(shutil.which(name, path=with_daemons) for name in ("munged", "slurmctld", "slurmd", "srun", "sbatch")):
+    config.available_features.add("slurm")
+    config.substitutions.append(("%slurm", f"env PATH=$PATH:/usr/sbin /usr/bin/python3 {here}/tools/dgc-run/Inputs/slurm.py"))
+if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+    config.available_features.add("netns")
+    bridge = ["unshare", "--net", "ip", "link", "add", "bridge", "type", "bridge"]
+    if subprocess.run(bridge, stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        config.available_features.add("bridge")
 mounts = ["unshare", "--map-root-user", "--mount", "--pid", "--fork", "mount", "-t", "proc", "proc", "/proc"]
 if subprocess.run(mounts, stderr=subprocess.DEVNULL, check=False).returncode == 0:
     config.available_features.add("mountns")
