@@ -7,9 +7,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -51,6 +53,12 @@ public:
     return n;
   }
 
+  /// What does not decide who a worker is: 0 where it is not there, or no number.
+  int hint(const char *name) const {
+    int n = 0;
+    return absl::SimpleAtoi(text(name).value_or(""), &n) ? std::max(n, 0) : 0;
+  }
+
 private:
   const Environment &environment;
 };
@@ -84,6 +92,7 @@ Found fromTorchrun(const Variables &v) {
   if (!v.has("RANK") || !(v.has("WORLD_SIZE") || v.has("MASTER_ADDR")))
     return std::nullopt;
   DGC_ASSIGN_OR_RETURN(std::optional<Identity> id, fromPair(v, "RANK", "WORLD_SIZE", "torchrun"));
+  id->localWorkers = v.hint("LOCAL_WORLD_SIZE");
   if (std::optional<std::string> host = v.text("MASTER_ADDR")) {
     DGC_ASSIGN_OR_RETURN(int port, v.number("MASTER_PORT", "torchrun"));
     // torchrun's own store may be listening on MASTER_PORT.
@@ -157,8 +166,9 @@ Found fromOpenMpi(const Variables &v) {
     return std::nullopt;
   DGC_ASSIGN_OR_RETURN(std::optional<Identity> id,
                        fromPair(v, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"));
+  id->localWorkers = v.hint("OMPI_COMM_WORLD_LOCAL_SIZE");
   std::optional<std::string> job = v.text("PMIX_NAMESPACE");
-  if (job && v.text("OMPI_COMM_WORLD_LOCAL_SIZE") == v.text("OMPI_COMM_WORLD_SIZE"))
+  if (job && id->localWorkers == id->worldSize)
     id->localJob = absl::StrCat(*job, " ", v.text("PMIX_SERVER_URI2").value_or(""));
   return id;
 }
@@ -193,11 +203,29 @@ absl::StatusOr<int> slurmPort(const Variables &v) {
   return static_cast<int>(kFirstPort + (job % kPorts * 8 + step) % kPorts);
 }
 
+/// What a list like "4(x2),3", of the tasks of each node, says of the node with this number; 0: nothing.
+int tasksOfNode(const std::string &list, int node) {
+  for (absl::string_view each : absl::StrSplit(list, ',')) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(each, absl::ByAnyChar("(x)"), absl::SkipEmpty());
+    int tasks = 0, nodes = 1;
+    if (parts.empty() || !absl::SimpleAtoi(parts[0], &tasks) ||
+        (parts.size() > 1 && !absl::SimpleAtoi(parts[1], &nodes)))
+      return 0;
+    if (node < nodes)
+      return std::max(tasks, 0);
+    node -= nodes;
+  }
+  return 0;
+}
+
 Found fromSlurm(const Variables &v) {
   // Only srun sets the size of the step; a batch script itself is no worker.
   if (!v.has("SLURM_PROCID") || !v.has("SLURM_STEP_NUM_TASKS"))
     return std::nullopt;
   DGC_ASSIGN_OR_RETURN(std::optional<Identity> id, fromPair(v, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "Slurm"));
+  id->localWorkers = tasksOfNode(v.text("SLURM_STEP_TASKS_PER_NODE").value_or(""), v.hint("SLURM_NODEID"));
+  if (id->localWorkers > 0)
+    id->cpus = v.hint("SLURM_CPUS_ON_NODE") / id->localWorkers;
   if (v.text("SLURM_STEP_NUM_NODES") == "1") {
     id->localJob = absl::StrCat(v.text("SLURM_CLUSTER_NAME").value_or(""), " ", v.text("SLURM_JOB_ID").value_or(""),
                                 ".", v.text("SLURM_STEP_ID").value_or(""));

@@ -286,7 +286,7 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
       ->type_name("N");
   app.add_option("--threads", flags.threads,
                  "Threads of each worker (default: the cores of this machine, "
-                 "shared among its workers)")
+                 "shared among its workers, or the CPUs that Slurm has given it)")
       ->check(wholeNumber(1, 1024))
       ->type_name("N");
   app.add_option_function<std::string>(

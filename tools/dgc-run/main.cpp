@@ -292,6 +292,13 @@ static bool isLocal(const Identity &identity) {
          identity.coordinator.starts_with("localhost:") || identity.coordinator.starts_with("[::1]");
 }
 
+/// Threads of a worker that others have started, of which several may share this machine.
+static int threadsOf(const Identity &identity) {
+  if (identity.cpus > 0)
+    return std::min(identity.cpus, shareOfCores(1));
+  return shareOfCores(isLocal(identity) ? identity.worldSize : std::max(1, identity.localWorkers));
+}
+
 /// The evaluator of TF_CONFIG has the command line of the workers: it follows the checkpoints that they save, in one process.
 static absl::Status becomeEvaluator(Flags &flags) {
   rt::RunOptions &run = flags.run;
@@ -346,7 +353,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   if (flags.isFirst)
     DGC_RETURN_IF_ERROR(outputs);
   if (identity && (identity->worldSize > 1 || world > 1)) {
-    flags.run.threads = flags.threads.value_or(shareOfCores(isLocal(*identity) ? identity->worldSize : 1));
+    flags.run.threads = flags.threads.value_or(threadsOf(*identity));
     return runMember(flags, *identity, *artifact);
   }
   if (world > 1 && flags.transport != "in-process")

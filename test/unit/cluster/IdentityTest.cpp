@@ -38,7 +38,9 @@ TEST_P(IdentityTest, Resolves) {
   if (*id)
     got = std::to_string((*id)->rank) + "/" + std::to_string((*id)->worldSize) + " " + (*id)->coordinator + " " +
           (*id)->source + ((*id)->isEvaluator ? " evaluator" : "") +
-          ((*id)->localJob.empty() ? "" : " job " + (*id)->localJob);
+          ((*id)->localJob.empty() ? "" : " job " + (*id)->localJob) +
+          ((*id)->localWorkers ? " of " + std::to_string((*id)->localWorkers) + " here" : "") +
+          ((*id)->cpus ? " with " + std::to_string((*id)->cpus) + " CPUs" : "");
   EXPECT_EQ(got, c.want);
 }
 
@@ -132,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
               {"PMIX_NAMESPACE", "77"},
               {"PMIX_SERVER_URI2", "u"}},
              {},
-             "1/2  Open MPI job 77 u"},
+             "1/2  Open MPI job 77 u of 2 here"},
         Case{"OpenMpiOnSeveral",
              {{"OMPI_COMM_WORLD_RANK", "1"},
               {"OMPI_COMM_WORLD_SIZE", "4"},
@@ -165,6 +167,23 @@ INSTANTIATE_TEST_SUITE_P(
               {"SLURM_STEP_ID", "3"}},
              {},
              "0/2 n1:28011 Slurm"},
+        Case{"SlurmCpusOfATask",
+             {{"SLURM_PROCID", "8"},
+              {"SLURM_STEP_NUM_TASKS", "11"},
+              {"SLURM_STEP_NODELIST", "n[1-3]"},
+              {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"},
+              {"SLURM_NODEID", "2"},
+              {"SLURM_CPUS_ON_NODE", "24"}},
+             {},
+             "8/11 n1:20000 Slurm of 3 here with 8 CPUs"},
+        Case{"SlurmTasksOfUnknownForm",
+             {{"SLURM_PROCID", "8"},
+              {"SLURM_STEP_NUM_TASKS", "11"},
+              {"SLURM_STEP_NODELIST", "n[1-3]"},
+              {"SLURM_STEP_TASKS_PER_NODE", "many"},
+              {"SLURM_CPUS_ON_NODE", "24"}},
+             {},
+             "8/11 n1:20000 Slurm"},
         Case{"SlurmReservedPorts",
              {{"SLURM_PROCID", "0"},
               {"SLURM_STEP_NUM_TASKS", "2"},
@@ -193,13 +212,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"TorchrunStartedBySlurm",
              {{"RANK", "5"},
               {"WORLD_SIZE", "8"},
+              {"LOCAL_WORLD_SIZE", "4"},
               {"MASTER_ADDR", "a"},
               {"MASTER_PORT", "1"},
               {"TORCHELASTIC_RUN_ID", "none"},
               {"SLURM_PROCID", "1"},
               {"SLURM_STEP_NUM_TASKS", "2"}},
              {},
-             "5/8 a:1 torchrun"},
+             "5/8 a:1 torchrun of 4 here"},
         Case{"OpenMpiStartedBySlurm",
              {{"OMPI_COMM_WORLD_RANK", "3"},
               {"OMPI_COMM_WORLD_SIZE", "4"},
