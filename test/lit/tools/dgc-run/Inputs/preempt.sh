@@ -17,7 +17,7 @@ echo "begins $count" >> begun.txt
 exec dgc-run "$@" --steps "$steps"
 END
 chmod +x dgc-run-for
-sed 's|srun dgc-run|srun ./dgc-run-for|' "$script" > job.sh
+sed "s|dgc-run \"|./dgc-run-for \"|" "$script" > job.sh
 job=$(batch job.sh "$@" --checkpoint checkpoints --checkpoint-every 20)
 
 state() { squeue --noheader --jobs="$job" --format='%T %r'; }
