@@ -10,8 +10,8 @@ PATH. Substitutions beyond lit's own:
 Features for REQUIRES: avx2, avx512 (this CPU), ptxas (NVIDIA's assembler is on PATH), asan (an address-sanitizer
  build), browser (Chromium is on PATH, as of the packages chromium-headless-shell or chromium), netns, mountns, timens
  (namespaces of networks, of mounts and of clocks may be made here), tensorboard (DGC_TENSORBOARD is a folder with that package),
- mpirun (Open MPI), slurm (its programs and MUNGE; %slurm -- COMMAND runs a command in a cluster), bridge (networks of several hosts
- may be made here).
+ mpirun (Open MPI), slurm (its programs and MUNGE; %slurm -- COMMAND runs a command in a cluster), bridge, tun (networks of several
+ hosts may be made here).
 
 With DGC_OPT_ROUNDTRIP=1 in the environment every dgc-opt also verifies that what it parsed survives printing
 and bytecode, and only the tests that run dgc-opt are taken.
@@ -100,6 +100,8 @@ if all(shutil.which(name, path=with_daemons) for name in ("munged", "slurmctld",
     config.substitutions.append(("%slurm", f"env PATH=$PATH:/usr/sbin /usr/bin/python3 {here}/tools/dgc-run/Inputs/slurm.py"))
 if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
     config.available_features.add("netns")
+    if os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        config.available_features.add("tun")
     bridge = ["unshare", "--net", "ip", "link", "add", "bridge", "type", "bridge"]
     if subprocess.run(bridge, stderr=subprocess.DEVNULL, check=False).returncode == 0:
         config.available_features.add("bridge")

@@ -105,7 +105,7 @@ class Cluster:
         self.until(lambda: os.path.exists(munge + "/socket"), "munged made no socket")
 
     def until(self, condition, message):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not condition():
             if time.monotonic() > deadline or any(daemon.poll() is not None for daemon in self.daemons):
                 for name in sorted(os.listdir(self.folder)):
