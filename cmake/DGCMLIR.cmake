@@ -56,11 +56,11 @@ function(dgc_tablegen target td)
   add_public_tablegen_target(${target})
 endfunction()
 
-# dgc_compiler_tool(NAME LINK target...)
-# A program of the compiler: NAME.cpp, which has no logic of its own.
+# dgc_compiler_tool(NAME [SOURCES file...] LINK target...)
+# A program of the compiler: NAME.cpp, and more files where it has some, with no logic of its own.
 function(dgc_compiler_tool name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  add_executable(${name} ${name}.cpp)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${name}.cpp ${ARG_SOURCES})
   if(TARGET dgc-onnx)
     add_dependencies(${name} dgc-onnx) # loaded by those that read models
   endif()

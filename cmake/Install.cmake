@@ -10,7 +10,7 @@ install(TARGETS dgc-runtime EXPORT dgcRuntimeTargets
   LIBRARY DESTINATION lib COMPONENT runtime NAMELINK_COMPONENT compiler)
 install(EXPORT dgcRuntimeTargets NAMESPACE dgc:: DESTINATION ${DGC_CMAKE_DIR} COMPONENT compiler)
 install(FILES LICENSE DESTINATION share/doc/dgc-runtime RENAME copyright COMPONENT runtime)
-install(FILES docs/distributed.md docs/gpu.md docs/exit-codes.md docs/data-and-results.md
+install(FILES docs/distributed.md docs/security.md docs/gpu.md docs/exit-codes.md docs/data-and-results.md
   DESTINATION share/doc/dgc-runtime COMPONENT runtime)
 
 # Headers are included by their path in the repository, those that are generated as well.

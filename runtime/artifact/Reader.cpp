@@ -22,8 +22,12 @@ using namespace dgc;
 using namespace dgc::rt;
 
 namespace dgc::rt {
-absl::StatusOr<std::unique_ptr<Artifact>> adoptSealed(int fd, uint64_t size, std::string_view name);
+absl::StatusOr<std::unique_ptr<Artifact>> adoptSealed(int fd, uint64_t size, std::string_view name,
+                                                      const Signers &signers);
 } // namespace dgc::rt
+
+/// An artifact of the largest size, and its signature.
+static constexpr uint64_t kMaxFileBytes = maxArtifactBytes + kSignatureTrailerBytes;
 
 static absl::Status writeAll(int fd, const uint8_t *data, size_t size) {
   while (size) {
@@ -103,16 +107,24 @@ static std::string printable(absl::string_view text) {
   return result;
 }
 
-absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::adoptSealed(int fd, uint64_t size, std::string_view name) {
+absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::adoptSealed(int fd, uint64_t size, std::string_view name,
+                                                               const Signers &signers) {
   std::unique_ptr<Artifact> result(new Artifact());
   result->fd = fd;
   if (size) {
     void *memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
       return errnoStatus(errno, str(name, ": cannot map"));
-    result->bytes = {static_cast<const uint8_t *>(memory), size};
+    result->mapped = {static_cast<const uint8_t *>(memory), size};
   }
-  if (absl::Status s = checkAll(result->bytes); !s.ok())
+  const SignedBytes file = splitSignature(result->mapped);
+  result->bytes = file.artifact;
+  if (file.signature)
+    result->signedBy = file.signature->key;
+  absl::Status s = checkSignature(file, signers);
+  if (s.ok())
+    s = checkAll(result->bytes);
+  if (!s.ok())
     return withExitCode(absl::Status(s.code(), str(name, ": ", printable(s.message()))), ExitCode::BadArtifact);
   std::span<const std::byte> constants = result->constants();
   if (reinterpret_cast<uintptr_t>(constants.data()) % 64) {
@@ -126,8 +138,8 @@ absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::adoptSealed(int fd, uint64_t 
 }
 
 Artifact::~Artifact() {
-  if (!bytes.empty())
-    ::munmap(const_cast<uint8_t *>(bytes.data()), bytes.size());
+  if (!mapped.empty())
+    ::munmap(const_cast<uint8_t *>(mapped.data()), mapped.size());
   ::close(fd);
 }
 
@@ -165,18 +177,19 @@ const artifact::Program *Artifact::program(std::string_view name) const {
   return nullptr;
 }
 
-absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::loadBytes(std::span<const uint8_t> bytes, std::string_view name) {
-  if (bytes.size() > maxArtifactBytes)
+absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::loadBytes(std::span<const uint8_t> bytes, std::string_view name,
+                                                             const Signers &signers) {
+  if (bytes.size() > kMaxFileBytes)
     return withExitCode(annotate(checkStructure(bytes), name), ExitCode::BadArtifact);
   DGC_ASSIGN_OR_RETURN(int fd, sealedCopy(std::as_bytes(bytes), "dgcx"));
-  return adoptSealed(fd, bytes.size(), name);
+  return adoptSealed(fd, bytes.size(), name, signers);
 }
 
-/// Copies the open file `in` to `out`; at most maxArtifactBytes + 1 bytes.
+/// Copies the open file `in` to `out`; at most kMaxFileBytes + 1 MiB.
 static absl::StatusOr<uint64_t> copyFile(int in, int out) {
   std::vector<uint8_t> chunk(size_t{1} << 20);
   uint64_t total = 0;
-  while (total <= maxArtifactBytes) {
+  while (total <= kMaxFileBytes) {
     ssize_t n = ::read(in, chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR)
       continue;
@@ -190,7 +203,7 @@ static absl::StatusOr<uint64_t> copyFile(int in, int out) {
   return total;
 }
 
-absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::load(const std::string &path) {
+absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::load(const std::string &path, const Signers &signers) {
   int in = path == "-" ? ::dup(0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (in < 0)
     return withExitCode(errnoStatus(errno, str("cannot open plan ", path)), ExitCode::BadData);
@@ -202,7 +215,7 @@ absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::load(const std::string &path)
   absl::StatusOr<uint64_t> size = copyFile(in, *out);
   ::close(in);
   absl::Status s = size.status();
-  if (s.ok() && *size > maxArtifactBytes)
+  if (s.ok() && *size > kMaxFileBytes)
     s = withExitCode(absl::DataLossError(str("the file has more than ", maxArtifactBytes, " bytes")),
                      ExitCode::BadArtifact);
   if (s.ok())
@@ -211,5 +224,5 @@ absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::load(const std::string &path)
     ::close(*out);
     return withExitCode(annotate(s, path), ExitCode::BadData);
   }
-  return adoptSealed(*out, *size, path == "-" ? "standard input" : path);
+  return adoptSealed(*out, *size, path == "-" ? "standard input" : path, signers);
 }

@@ -2,6 +2,7 @@
 // and what was checked cannot change afterwards: it is a sealed copy.
 #pragma once
 
+#include "runtime/artifact/PlanSignature.h"
 #include "runtime/artifact/dgcx_generated.h"
 
 #include "absl/status/statusor.h"
@@ -10,11 +11,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dgc::rt {
+
+/// The keys of which a plan has to be signed by one; none: it need not be signed.
+using Signers = std::vector<SigningKey>;
 
 /// A checked artifact. Immutable; safe to share between threads.
 class Artifact {
@@ -37,12 +43,16 @@ public:
   std::span<const std::byte> constants() const;
   /// Initial values of variables, empty if none is stored.
   std::span<const std::byte> initialValues() const;
+  /// Without the signature.
   uint64_t sizeBytes() const { return bytes.size(); }
+  /// Who has signed it; the signature holds.
+  const std::optional<SigningKey> &signer() const { return signedBy; }
   /// Finds an entry point; null if there is none of this name.
   const artifact::Program *program(std::string_view name) const;
 
 private:
-  friend absl::StatusOr<std::unique_ptr<Artifact>> adoptSealed(int fd, uint64_t size, std::string_view name);
+  friend absl::StatusOr<std::unique_ptr<Artifact>> adoptSealed(int fd, uint64_t size, std::string_view name,
+                                                               const Signers &signers);
   Artifact() = default;
   std::span<const std::byte> section(int32_t index) const;
 
@@ -51,19 +61,22 @@ private:
   };
 
   int fd = -1;
-  std::span<const uint8_t> bytes; // the mapping of fd
+  std::span<const uint8_t> mapped; // of fd
+  std::span<const uint8_t> bytes;  // of these the artifact, without a signature
+  std::optional<SigningKey> signedBy;
   // The constants, where they lie in the file at an odd multiple of 32
   // (FlatBuffers aligns no further).
   std::unique_ptr<std::byte[], Free> alignedConstants;
 };
 
-/// Reads and checks `path`. Errors are one line that begins with the path and
+/// Reads and checks `path`, the signature before all else. Errors are one line that begins with the path and
 /// carry ExitCode::BadArtifact (BadData when the file cannot be read).
-absl::StatusOr<std::unique_ptr<Artifact>> load(const std::string &path);
+absl::StatusOr<std::unique_ptr<Artifact>> load(const std::string &path, const Signers &signers = {});
 
 /// The same for bytes in memory, which may change or go away afterwards. `name`
 /// is used in messages.
-absl::StatusOr<std::unique_ptr<Artifact>> loadBytes(std::span<const uint8_t> bytes, std::string_view name = "artifact");
+absl::StatusOr<std::unique_ptr<Artifact>> loadBytes(std::span<const uint8_t> bytes, std::string_view name = "artifact",
+                                                    const Signers &signers = {});
 
 /// A new anonymous file of these bytes that nobody can change any more. The
 /// caller closes it.

@@ -217,6 +217,7 @@ static Json describe(const rt::Artifact &artifact) {
       {"digest", artifact.digestHex()},
       {"producer", text(plan.producer())},
       {"model", text(plan.model())},
+      {"signed_by", artifact.signer() ? Json(artifact.signer()->fingerprint()) : Json()},
       {"verified", verified(plan.verified())},
       {"target",
        {{"kind", text(plan.target()->kind())},

@@ -16,20 +16,20 @@
 #include "runtime/artifact/Spelling.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Limits.h"
-#include "runtime/base/OutputFile.h"
+#include "runtime/base/Status.h"
 #include "runtime/base/Version.h"
-#include "runtime/executor/PlannedMemory.h"
-#include "runtime/telemetry/Report.h"
 #include "runtime/telemetry/TaskLine.h"
+#include "tools/dgc-compile/Outputs.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
 
 #include <optional>
 
 namespace cl = llvm::cl;
+using dgc::tool::Outputs;
+using dgc::tool::succeeds;
 
 static cl::OptionCategory category("dgc-compile options");
 
@@ -123,6 +123,10 @@ static cl::opt<bool> shrink("shrink",
                             cl::desc("With --verify: check a plan of MODEL with smaller dimensions, whose schedule is "
                                      "the same but for sizes; there is no record then"),
                             cl::cat(category));
+static cl::opt<std::string> signKey("sign",
+                                    cl::desc("Sign the plan with this private key of Ed25519, for dgc-run "
+                                             "--require-signature"),
+                                    cl::value_desc("KEY.pem"), cl::cat(category));
 static cl::opt<std::string> against("against",
                                     cl::desc("For --verify: compare with this model, which is for one device, in place "
                                              "of MODEL"),
@@ -143,68 +147,6 @@ Exit status: 0 done; 1 the model was refused, or what the options ask of it; 2 a
 cannot be read or written; 7 memory runs out, or a limit (ulimit) is too low; 10 --verify: the plan computes something else.
 )";
 
-/// Prints what is wrong, if anything is; whether nothing is.
-static bool succeeds(const absl::Status &status) {
-  if (!status.ok()) {
-    llvm::errs() << "dgc-compile: " << std::string(status.message()) << "\n";
-  }
-  return status.ok();
-}
-
-/// Prints what workers need and, with a file, writes the page about a plan. False, with a message, when it cannot.
-static bool describe(const dgc::rt::Artifact &artifact, std::optional<dgc::rt::OutputFile> &page) {
-  llvm::errs() << dgc::rt::describeMemory(artifact.plan());
-  if (!page) {
-    return true;
-  }
-  const std::string html = dgc::rt::reportAsHtml(artifact);
-  return succeeds(page->replace([&](dgc::rt::WritableFile &file) { return file.write(html); }));
-}
-
-/// Whether each output has a file of its own that nothing else is read from. Says which has not.
-static bool checkOutputs(const std::string &outputPath, const std::string &reportPath) {
-  dgc::rt::Disk &disk = dgc::rt::realDisk();
-  auto isTaken = [&](const char *flag, const std::string &path, const std::string &other, const char *what) {
-    const bool isFile = !path.empty() && path != "-" && !other.empty() && other != "-" && disk.isReplaceable(path);
-    const bool isTaken = isFile && disk.isSame(path, other);
-    if (isTaken) {
-      llvm::errs() << "dgc-compile: " << flag << " " << path << " is " << what << "; name another file\n";
-    }
-    return isTaken;
-  };
-  for (auto [flag, path] : {std::pair("-o", &outputPath), {"--report", &reportPath}}) {
-    if (isTaken(flag, *path, input, "the model itself") || isTaken(flag, *path, against, "the model of --against") ||
-        isTaken(flag, *path, planFlags.options.placement.file, "the file of --placement") ||
-        isTaken(flag, *path, signature, "the file of --signature")) {
-      return false;
-    }
-  }
-  return !isTaken("--report", reportPath, outputPath, "the file of -o as well");
-}
-
-/// Reserves an output before the work; nothing, with a message, when it cannot be written.
-static std::optional<dgc::rt::OutputFile> reserve(const std::string &path) {
-  absl::StatusOr<dgc::rt::OutputFile> file = dgc::rt::OutputFile::reserve(dgc::rt::realDisk(), path);
-  if (file.ok()) {
-    return *std::move(file);
-  }
-  llvm::errs() << "dgc-compile: " << std::string(file.status().message()) << "\n";
-  return std::nullopt;
-}
-
-/// Replaces the output by a plan or, without one, by the text of the program; as a whole or not at all.
-static bool writeOutput(dgc::rt::OutputFile &output, const std::vector<uint8_t> *plan, mlir::ModuleOp module) {
-  std::string text;
-  if (!plan) {
-    llvm::raw_string_ostream stream(text);
-    module->print(stream);
-    stream << "\n";
-  }
-  std::span<const std::byte> bytes =
-      plan ? std::as_bytes(std::span(*plan)) : std::as_bytes(std::span(text.data(), text.size()));
-  return succeeds(output.replace([&](dgc::rt::WritableFile &file) { return file.write(bytes); }));
-}
-
 /// The flag --print-options, in place of that of LLVM, which prints options of LLVM.
 static cl::opt<bool> &printOptionsFlag() {
   static cl::opt<bool> *flag = [] {
@@ -216,19 +158,6 @@ static cl::opt<bool> &printOptionsFlag() {
                              cl::cat(category));
   }();
   return *flag;
-}
-
-/// Makes the folder of --dump-phases-to. False, with a message, when it cannot.
-static bool makeDumpFolder(const std::string &folder) {
-  std::error_code failure = llvm::sys::fs::create_directories(folder);
-  if (!failure && !llvm::sys::fs::is_directory(folder)) {
-    failure = std::make_error_code(std::errc::not_a_directory);
-  }
-  if (failure) {
-    llvm::errs() << "dgc-compile: --dump-phases-to: cannot make the folder '" << folder << "': " << failure.message()
-                 << "\n";
-  }
-  return !failure;
 }
 
 /// Loads the plug-ins; the commands in dumped phases load them, too. False, with a message, when one cannot be loaded.
@@ -260,13 +189,6 @@ static int printOptions(const dgc::CompilePlan &plan) {
   return 0;
 }
 
-/// The files that are written, each reserved before the work.
-struct Outputs {
-  std::string path;
-  std::optional<dgc::rt::OutputFile> file, page;
-  bool areShrunk = false; // before they are checked
-};
-
 /// Compiles the module and writes what was asked for, if it computes `reference`, where there is one. Gives the exit
 /// status.
 static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::CompilePlan &plan,
@@ -275,7 +197,7 @@ static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::Compile
     if (failed(dgc::runPhases(module, plan, reports))) {
       return 1;
     }
-    return writeOutput(*outputs.file, nullptr, module) ? 0 : 2;
+    return outputs.write(module) ? 0 : 2;
   }
   mlir::FailureOr<dgc::Artifact> compiled = dgc::compile(module, plan, reports);
   if (failed(compiled)) {
@@ -295,25 +217,27 @@ static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::Compile
       return code;
     }
   }
-  return describe(**artifact, outputs.page) && writeOutput(*outputs.file, &compiled->bytes, module) ? 0 : 2;
+  return outputs.describe(**artifact) && outputs.write(compiled->bytes) ? 0 : 2;
 }
 
-/// Reserves what is written, so that no work is done for a file that cannot be; reports what fails.
-static bool openOutputs(Outputs &outputs, const std::string &reportPath) {
-  if (!checkOutputs(outputs.path, reportPath)) {
+/// Reserves what is written, so that no work is done for a file that cannot be, and reads the key of --sign; reports what
+/// fails.
+static bool openOutputs(Outputs &outputs, const std::string &reportPath, const std::string &keyPath) {
+  if (!outputs.open(reportPath, {{input, "the model itself"},
+                                 {against, "the model of --against"},
+                                 {planFlags.options.placement.file, "the file of --placement"},
+                                 {signature, "the file of --signature"},
+                                 {keyPath, "the key of --sign"}})) {
     return false;
   }
-  outputs.file = reserve(outputs.path);
-  if (!outputs.file) {
-    return false;
-  }
-  if (!reportPath.empty()) {
-    outputs.page = reserve(reportPath);
-    if (!outputs.page) {
+  if (!keyPath.empty()) {
+    absl::StatusOr<dgc::rt::PlanSigner> signer = dgc::rt::PlanSigner::read(dgc::rt::realDisk(), keyPath);
+    if (!succeeds(dgc::rt::annotate(signer.status(), "--sign"))) {
       return false;
     }
+    outputs.signer = *std::move(signer);
   }
-  return dumpPhasesTo.empty() || makeDumpFolder(dumpPhasesTo);
+  return dumpPhasesTo.empty() || dgc::tool::makeDumpFolder(dumpPhasesTo);
 }
 
 /// What --verify and --report ask of the phases. False, with a message, where they are not met.
@@ -324,6 +248,10 @@ static bool checkPhases(const dgc::CompileOptions &options) {
   }
   if (!report.empty() && options.to != dgc::Phase::Artifact) {
     llvm::errs() << "dgc-compile: --report shows a whole plan; leave --compile-to away\n";
+    return false;
+  }
+  if (!signKey.empty() && options.to != dgc::Phase::Artifact) {
+    llvm::errs() << "dgc-compile: --sign signs a whole plan; leave --compile-to away\n";
     return false;
   }
   if (verifies && options.to != dgc::Phase::Artifact) {
@@ -434,7 +362,7 @@ static int run() {
   outputs.path = output; // linking resets the options of the command line
   dgc::CompileOptions options = planFlags.options;
   const bool isVerified = verifies, onlyPrints = printOptionsFlag();
-  const std::string reportPath = report, otherPath = against;
+  const std::string reportPath = report, otherPath = against, keyPath = signKey;
   options.withSemantics |= isVerified;
   outputs.areShrunk = shrink;
   const std::optional<dgc::import::ImportOptions> imports = importOptionsOfFlags(options);
@@ -447,7 +375,7 @@ static int run() {
   std::unique_ptr<llvm::MemoryBuffer> file = openInput(input);
   std::unique_ptr<llvm::MemoryBuffer> other = file && !otherPath.empty() ? openInput(otherPath) : nullptr;
   if (!file || (!other && !otherPath.empty()) ||
-      (!onlyPrints && (!openOutputs(outputs, reportPath) || !openKernelCache(options)))) {
+      (!onlyPrints && (!openOutputs(outputs, reportPath, keyPath) || !openKernelCache(options)))) {
     return 2;
   }
   const llvm::StringRef text = (other ? other : file)->getBuffer(); // lives as long as the parsed model

@@ -66,6 +66,7 @@ private:
     line("model       ", text(plan.model()));
     line("producer    ", text(plan.producer()), ", format ", plan.format());
     line("digest      ", artifact.digestHex());
+    line("signed      ", artifact.signer() ? str("by ", artifact.signer()->fingerprint()) : "no");
     line("verified    ", plan.verified() ? rt::spelled(*plan.verified()) : "no");
     line("size        ", rt::formatBytes(artifact.sizeBytes()));
     std::vector<std::string> features;

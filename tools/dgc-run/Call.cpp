@@ -7,6 +7,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/data/Npy.h"
 #include "runtime/executor/RunOnce.h"
+#include "tools/dgc-run/Security.h"
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -26,7 +27,8 @@ absl::Status dgc::tool::callProgram(const Flags &flags) {
         ExitCode::Usage);
   DGC_ASSIGN_OR_RETURN(std::string bytes, readFile(realDisk(), flags.run.plan));
   std::span<const uint8_t> plan(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
-  DGC_ASSIGN_OR_RETURN(auto artifact, loadBytes(plan, flags.run.plan));
+  DGC_ASSIGN_OR_RETURN(const Signers signers, signersOf(flags));
+  DGC_ASSIGN_OR_RETURN(auto artifact, loadBytes(plan, flags.run.plan, signers));
   RunOnceOptions options;
   options.program = flags.call;
   options.seed = flags.run.seed.value_or(0);

@@ -228,6 +228,11 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
                  "standard input")
       ->required()
       ->type_name("PLAN");
+  app.add_option("--require-signature", flags.signers,
+                 "Run the plan only if it was signed (dgc-compile --sign) by the owner of this public key of Ed25519; "
+                 "repeatable: by one of them")
+      ->type_name("PUBLIC.pem")
+      ->allow_extra_args(false);
   app.add_option("--data", run.data, "Folder of the data set")->type_name("DIR");
   app.add_option("--entry", run.entry,
                  "Program to run: train (the default), evaluate, or another "

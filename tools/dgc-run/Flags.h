@@ -21,7 +21,8 @@ struct Flags {
   double joinTimeout = 120, stallTimeout = 60; // seconds
   double stragglerFactor = 1.5;
   bool insecure = false;
-  int maxRestarts = 0; // of local workers
+  std::vector<std::string> signers; // files of public keys
+  int maxRestarts = 0;              // of local workers
   bool dryRun = false;
   rt::MonitorOptions monitor;
   // The state of this process, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,

@@ -18,6 +18,7 @@
 #include "runtime/telemetry/TaskLine.h"
 #include "tools/dgc-run/Call.h"
 #include "tools/dgc-run/Flags.h"
+#include "tools/dgc-run/Security.h"
 
 #include "absl/strings/numbers.h"
 
@@ -320,7 +321,8 @@ static absl::Status becomeEvaluator(Flags &flags) {
 
 static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   flags.mayReplaceLog = mayReplaceLog(flags.run, realDisk());
-  DGC_ASSIGN_OR_RETURN(std::unique_ptr<Artifact> artifact, load(flags.run.plan));
+  DGC_ASSIGN_OR_RETURN(const Signers signers, signersOf(flags));
+  DGC_ASSIGN_OR_RETURN(std::unique_ptr<Artifact> artifact, load(flags.run.plan, signers));
   const absl::Status outputs = checkOutputs(artifact->plan(), flags.run, realDisk());
   flags.mayReplaceLog = outputs.ok();
   const int world = static_cast<int>(artifact->plan().world_size());

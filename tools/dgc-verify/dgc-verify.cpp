@@ -32,6 +32,7 @@ struct Options {
   int64_t batch = 0;                  // for that; 0: as in the model
   dgc::verify::CheckOptions check;
   bool quiet = false, record = false;
+  std::string signKey; // for the plan with the record; empty: it is not signed
 };
 } // namespace
 
@@ -157,15 +158,33 @@ static absl::StatusOr<dgc::rt::OutputFile> reserve(const std::string &plan) {
   return dgc::rt::OutputFile::reserve(disk, error ? plan : file.string());
 }
 
-/// Replaces a plan by one with the record of a check.
+/// Replaces a plan by one with the record of a check, signed if there is a signer.
 static absl::Status record(const dgc::rt::Artifact &artifact, dgc::artifact::VerifiedT record,
-                           dgc::rt::OutputFile &file) {
+                           const std::optional<dgc::rt::PlanSigner> &signer, dgc::rt::OutputFile &file) {
   DGC_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, dgc::rt::withRecord(artifact.plan(), std::move(record)));
+  if (signer) {
+    DGC_RETURN_IF_ERROR(signer->sign(bytes));
+  }
   DGC_RETURN_IF_ERROR(dgc::rt::loadBytes(bytes).status());
-  return file.replace([&](dgc::rt::WritableFile &to) { return to.write(std::as_bytes(std::span(bytes))); });
+  DGC_RETURN_IF_ERROR(
+      file.replace([&](dgc::rt::WritableFile &to) { return to.write(std::as_bytes(std::span(bytes))); }));
+  if (!signer && artifact.signer()) {
+    llvm::errs() << "dgc-verify: warning: " << file.path() << " was signed by the key "
+                 << artifact.signer()->fingerprint()
+                 << "; with the record it is not signed any more: --record --sign KEY.pem signs it again\n";
+  }
+  return absl::OkStatus();
 }
 
 static int run(Options &options) {
+  std::optional<dgc::rt::PlanSigner> signer;
+  if (!options.signKey.empty()) {
+    absl::StatusOr<dgc::rt::PlanSigner> read = dgc::rt::PlanSigner::read(dgc::rt::realDisk(), options.signKey);
+    if (!read.ok()) {
+      return fail(dgc::rt::annotate(read.status(), "--sign"));
+    }
+    signer = *std::move(read);
+  }
   std::optional<dgc::rt::OutputFile> file;
   if (options.record) {
     absl::StatusOr<dgc::rt::OutputFile> reserved = reserve(options.plan);
@@ -197,7 +216,7 @@ static int run(Options &options) {
                     return absl::OkStatus();
                   }
                   return dgc::rt::withExitCode(
-                      record(**artifact, dgc::verify::recordOf(verdict, options.check, text), *file),
+                      record(**artifact, dgc::verify::recordOf(verdict, options.check, text), signer, *file),
                       dgc::rt::ExitCode::BadData);
                 });
 }
@@ -258,11 +277,17 @@ int main(int argc, char **argv) {
   app.add_option("--threads", options.check.threads, "Threads to work with (default: the cores of this machine)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  app.add_flag("--record", options.record,
-               "Writes into PLAN that it is equal: dgc-inspect shows it. PLAN stays as it is where it is not equal. "
-               "Needs two "
-               "runs where there is a batch")
-      ->needs(against);
+  CLI::Option *records = app.add_flag(
+      "--record", options.record,
+      "Writes into PLAN that it is equal: dgc-inspect shows it. PLAN stays as it is where it is not equal. "
+      "Needs two "
+      "runs where there is a batch");
+  records->needs(against);
+  app.add_option(
+         "--sign", options.signKey,
+         "With --record: sign PLAN, with this private key of Ed25519; without, a signature that it has is removed")
+      ->type_name("KEY.pem")
+      ->needs(records);
   app.add_flag("--quiet", options.quiet, "No progress, which is shown on a terminal only");
   try {
     app.parse(argc, argv);
