@@ -88,15 +88,15 @@ bool isLoopback(const std::string &host) {
   return all;
 }
 
-absl::Status checkExposure(const Address &address, const std::string &what, bool insecure) {
-  if (insecure || isLoopback(address.host))
+absl::Status checkExposure(const Address &address, const std::string &what, bool mayBeReached) {
+  if (mayBeReached || isLoopback(address.host))
     return absl::OkStatus();
-  return withExitCode(
-      absl::FailedPreconditionError(absl::StrCat(what, " ", address.text(),
-                                                 " is not a loopback address. Workers talk without encryption or "
-                                                 "proof of who they are, so other machines need --insecure and a "
-                                                 "network that only you can reach")),
-      ExitCode::Usage);
+  return usageError(
+      absl::StrCat(what, " ", address.text(),
+                   " is not a loopback address, so workers have to prove who they are. Give all of them "
+                   "--tls-cert, --tls-key and --tls-ca with certificates of one authority; or one secret, "
+                   "with --job-secret FILE or in DGC_JOB_SECRET (openssl rand -hex 32 makes one); or, in a "
+                   "network that only you can reach, --insecure"));
 }
 
 } // namespace dgc::rt

@@ -22,7 +22,8 @@ absl::StatusOr<Address> parseAddress(const std::string &text, const std::string 
 /// told without asking a name server.
 bool isLoopback(const std::string &host);
 
-/// FailedPrecondition unless `address` is loopback or `insecure` is set.
-absl::Status checkExposure(const Address &address, const std::string &what, bool insecure);
+/// FailedPrecondition unless `address` is loopback or others may reach it: workers prove who they are, or the user does
+/// without.
+absl::Status checkExposure(const Address &address, const std::string &what, bool mayBeReached);
 
 } // namespace dgc::rt

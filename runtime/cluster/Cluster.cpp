@@ -27,12 +27,6 @@ namespace {
 
 TimeNs nanoseconds(double seconds) { return static_cast<TimeNs>(seconds * 1e9); }
 
-/// Empty: the job has none.
-std::string jobToken() {
-  const char *value = getenv("DGC_JOB_TOKEN");
-  return value ? value : "";
-}
-
 class JoinedCluster final : public Cluster, ConnectionEvents {
 public:
   explicit JoinedCluster(ClusterOptions o)
@@ -55,6 +49,10 @@ public:
 
 private:
   absl::Status host(const Address &meeting);
+  /// Refuses an address that others reach where nobody has to prove who it is.
+  absl::Status checkAddress(const Address &address, const std::string &flag) const {
+    return checkExposure(address, flag, options.insecure || options.credentials.areGiven());
+  }
   absl::Status connectTransport();
   absl::Status connectTcp(bool oneHost);
   absl::Status connectUcx();
@@ -68,7 +66,7 @@ private:
   void connected() override;
   void received(ToWorker message) override;
   void closed() override;
-  void refused() override;
+  void refused(std::string why) override;
   void failed(std::string why) override;
 
   /// Sends what the core wants sent and passes on its error; `mutex` is held.
@@ -108,7 +106,7 @@ absl::Status JoinedCluster::host(const Address &meeting) {
   Address listen = meeting;
   if (!options.listen.empty()) {
     DGC_ASSIGN_OR_RETURN(listen, parseAddress(options.listen, "--listen", meeting.port));
-    DGC_RETURN_IF_ERROR(checkExposure(listen, "--listen", options.insecure));
+    DGC_RETURN_IF_ERROR(checkAddress(listen, "--listen"));
   }
   CoordinatorCore::Options o;
   o.worldSize = options.worldSize;
@@ -118,7 +116,7 @@ absl::Status JoinedCluster::host(const Address &meeting) {
   o.stallTimeout = nanoseconds(options.stallTimeoutSeconds);
   o.stragglers.factor = options.stragglerFactor;
   DGC_ASSIGN_OR_RETURN(Socket listening, listenAt(listen.host, listen.port, options.worldSize + 128));
-  auto started = Coordinator::start(o, std::move(listening), jobToken(), network, clock);
+  auto started = Coordinator::start(o, std::move(listening), options.credentials, network, clock);
   if (!started.ok())
     return started.status();
   coordinator = std::move(*started);
@@ -127,7 +125,7 @@ absl::Status JoinedCluster::host(const Address &meeting) {
 
 absl::Status JoinedCluster::start() {
   DGC_ASSIGN_OR_RETURN(Address meeting, parseAddress(options.coordinator, "--coordinator"));
-  DGC_RETURN_IF_ERROR(checkExposure(meeting, "--coordinator", options.insecure));
+  DGC_RETURN_IF_ERROR(checkAddress(meeting, "--coordinator"));
   meetingHost = meeting.host;
   absl::Status hosted;
   if (options.rank == 0 && !options.launched) {
@@ -190,9 +188,10 @@ absl::Status JoinedCluster::start() {
           pump();
         },
         options.stopsAtSteps ? SignalWatcher::AlsoUser1 : SignalWatcher::Ending);
+  DGC_ASSIGN_OR_RETURN(const ControlSecurity security, securityOf(options.credentials));
   {
     std::scoped_lock<std::mutex> lock(mutex);
-    connection = network.connect(meeting, controlKey(jobToken()), *this);
+    connection = network.connect(meeting, security, *this);
   }
   std::unique_lock<std::mutex> lock(mutex);
   // The core has its own, finer deadlines for this.
@@ -229,6 +228,8 @@ absl::Status JoinedCluster::connectTransport() {
     // All workers wait here until each has mapped all segments.
     return gather("").status();
   }
+  if (!oneHost && options.rank == 0 && options.credentials.areGiven() && options.notice)
+    options.notice("what workers say to each other is encrypted, the tensors between machines are not");
   if (options.transportName == "tcp" || options.transportName == "auto")
     return connectTcp(oneHost);
   if (options.transportName == "ucx")
@@ -242,7 +243,7 @@ absl::Status JoinedCluster::connectTcp(bool oneHost) {
   Address own{sourceAddressTowards(meetingHost), 0};
   if (!options.dataAddress.empty()) {
     DGC_ASSIGN_OR_RETURN(own, parseAddress(options.dataAddress, "--data-address", 0));
-    DGC_RETURN_IF_ERROR(checkExposure(own, "--data-address", options.insecure));
+    DGC_RETURN_IF_ERROR(checkAddress(own, "--data-address"));
   }
   if (own.host.empty() || (!oneHost && isLoopback(own.host)))
     return withExitCode(absl::FailedPreconditionError(
@@ -322,10 +323,10 @@ void JoinedCluster::closed() {
   pump();
 }
 
-void JoinedCluster::refused() {
+void JoinedCluster::refused(std::string why) {
   std::scoped_lock<std::mutex> lock(mutex);
   heardAbort = true;
-  core->refused();
+  core->refused(why);
   pump();
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/base/Clock.h"
 #include "runtime/base/ClockOffset.h"
 #include "runtime/cluster/Messages.h"
+#include "runtime/cluster/Credentials.h"
 #include "runtime/collective/StepGate.h"
 #include "runtime/collective/Transport.h"
 
@@ -31,7 +32,9 @@ struct ClusterOptions {
   /// ADDRESS or ADDRESS:PORT that rank 0 listens on, when it differs from
   /// `coordinator`; e.g. 0.0.0.0.
   std::string listen;
-  /// Accept addresses other than loopback. There is no TLS.
+  /// How the workers prove to each other that they are of the job.
+  Credentials credentials;
+  /// Accept addresses other than loopback without credentials.
   bool insecure = false;
 
   std::string planDigest; ///< SHA-256, 32 bytes

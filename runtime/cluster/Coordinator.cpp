@@ -2,6 +2,10 @@
 // deadlines.
 #include "runtime/cluster/Coordinator.h"
 
+#include "runtime/base/Status.h"
+
+#include "absl/strings/str_cat.h"
+
 namespace dgc::rt {
 namespace {
 
@@ -30,15 +34,16 @@ Coordinator::Coordinator(CoordinatorCore::Options options, Clock &clock)
     : clock(clock), headers(options.worldSize), core(withHeaders(std::move(options), headers), clock) {}
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::start(CoordinatorCore::Options options, Socket listening,
-                                                                const std::string &token, Network &network,
+                                                                const Credentials &credentials, Network &network,
                                                                 Clock &clock) {
+  DGC_ASSIGN_OR_RETURN(const ControlSecurity security, securityOf(credentials));
   const int worldSize = options.worldSize;
-  options.authenticated = !token.empty();
+  options.authenticated = credentials.areGiven();
   std::unique_ptr<Coordinator> c(new Coordinator(std::move(options), clock));
   {
     // Workers may come before the server is stored.
     std::scoped_lock<std::mutex> lock(c->mutex);
-    auto server = network.listen(std::move(listening), controlKey(token), worldSize, *c);
+    auto server = network.listen(std::move(listening), security, worldSize, *c);
     if (!server.ok())
       return server.status();
     c->server = std::move(*server);
@@ -98,6 +103,14 @@ void Coordinator::closed(ConnectionId id) {
   if (ending)
     return;
   core.closed(id);
+  pump();
+}
+
+void Coordinator::refused(const std::string &who, std::string_view why) {
+  std::scoped_lock<std::mutex> lock(mutex);
+  if (ending)
+    return;
+  core.refused(absl::StrCat("a process at ", who, " ", absl::string_view(why.data(), why.size())));
   pump();
 }
 

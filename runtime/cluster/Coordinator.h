@@ -13,9 +13,11 @@ namespace dgc::rt {
 
 class Coordinator final : ServerEvents {
 public:
-  /// Serves at `listening` those who have `token`; empty: everybody. The hooks of `options` are set here.
+  /// Serves at `listening` those who have the credentials; where there are none, everybody. The hooks of `options` are set
+  /// here.
   static absl::StatusOr<std::unique_ptr<Coordinator>> start(CoordinatorCore::Options options, Socket listening,
-                                                            const std::string &token, Network &network, Clock &clock);
+                                                            const Credentials &credentials, Network &network,
+                                                            Clock &clock);
   ~Coordinator() override;
 
   void processEnded(int rank, int code, int signal);
@@ -33,6 +35,7 @@ private:
   void opened(ConnectionId id) override;
   void received(ConnectionId id, FromWorker message) override;
   void closed(ConnectionId id) override;
+  void refused(const std::string &who, std::string_view why) override;
   /// Sends what the core wants sent; `mutex` is held.
   void pump();
   void tickLoop();

@@ -236,6 +236,15 @@ void CoordinatorCore::misfits(ConnectionId id, const JoinMessage &m, std::string
     return;
   }
   turnAway(id, clusterError(static_cast<int>(m.rank), what));
+  note(std::move(what));
+}
+
+void CoordinatorCore::refused(std::string what) {
+  if (!over())
+    note(printable(what));
+}
+
+void CoordinatorCore::note(std::string what) {
   lastMisfit = std::move(what);
   if (++notes <= kMostNotes)
     sendAll(WaitingMessage{{}, 0, absl::StrCat("turned away: ", lastMisfit)});

@@ -28,7 +28,7 @@ struct Outgoing {
 /// A job goes Joining -> Running -> Done, or to Failed from either. While it is
 /// joining, a worker that does not fit fails the whole job, because nobody is
 /// helped by the rest waiting; once it runs, strangers are turned away alone.
-/// A worker is who has proved to have the job's token, or, in a job without one,
+/// A worker is who has proved to be of the job, or, in one without credentials,
 /// knows the plan; what anybody else says never fails the job.
 ///
 /// While it runs, workers that wait for each other and do not advance are seen
@@ -39,7 +39,7 @@ public:
   struct Options {
     int worldSize = 1;
     std::string planDigest;     ///< empty: that of the first to join
-    bool authenticated = false; ///< the peer has proved to have the job's token
+    bool authenticated = false; ///< the peer has proved to be of the job
     TimeNs joinTimeout = 120_s;
     /// A worker that says nothing this long is lost. TCP sends again what a pause of the network has lost, after waits
     /// that double: news come up to twice as late as the pause was long.
@@ -64,6 +64,8 @@ public:
   void opened(ConnectionId id);
   void received(ConnectionId id, const FromWorker &message);
   void closed(ConnectionId id);
+  /// A process was not let in: `what` says which and why. Ends nothing.
+  void refused(std::string what);
   /// A worker's process has ended; `signal` is 0 if it exited with `code`.
   void processEnded(int rank, int code, int signal);
   /// The first error of the job, from outside: Ctrl-C.
@@ -112,6 +114,8 @@ private:
   void negotiate();
   void memberLost(int rank, const std::string &how, ExitCode code);
   void turnAway(ConnectionId id, JobError error);
+  /// Tells the workers of somebody who was turned away alone.
+  void note(std::string what);
   /// What is wrong with `m`, or nothing.
   std::optional<std::string> misfit(const JoinMessage &m) const;
   std::string describe(const JoinMessage &m) const;

@@ -5,6 +5,7 @@
 #include "runtime/cluster/Wire.h"
 #include "runtime/cluster/WriteQueue.h"
 #include "runtime/net/Acceptor.h"
+#include "runtime/net/TlsRelay.h"
 
 #include "runtime/cluster/cluster.grpc.pb.h"
 
@@ -99,7 +100,7 @@ class GrpcServer final : public Server, public pb::Coordinator::CallbackService 
 public:
   explicit GrpcServer(ServerEvents &events) : events(events) {}
 
-  absl::Status start(Socket listening, const Key &key, int worldSize) {
+  absl::Status start(Socket listening, const ControlSecurity &security, int worldSize) {
     mostConnections = static_cast<size_t>(worldSize) + kSpareConnections;
     grpc::ServerBuilder builder;
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
@@ -119,16 +120,26 @@ public:
     server = builder.BuildAndStart();
     if (!server)
       return absl::InternalError("cannot start a server of gRPC");
+    if (security.tls)
+      startRelays();
     Acceptor::Options accepting;
-    accepting.key = key;
+    accepting.key = security.key;
+    accepting.protocol = security.protocol;
     accepting.hasRoom = [this] { return hasRoom(); };
-    acceptor = std::make_unique<Acceptor>(std::move(listening), accepting,
-                                          [this](Socket socket, uint32_t) { admit(std::move(socket)); });
+    accepting.refused = [this](const std::string &peer, std::string_view why) { events.refused(peer, why); };
+    acceptor = std::make_unique<Acceptor>(
+        std::move(listening), accepting, [this, tls = security.tls](Socket socket, uint32_t, const std::string &peer) {
+          if (tls)
+            gate->add(std::make_unique<TlsTunnel>(tls, TlsSide::Acceptor, std::move(socket)), peer);
+          else
+            admit(std::move(socket));
+        });
     return absl::OkStatus();
   }
 
   ~GrpcServer() override {
     acceptor.reset();
+    gate.reset();
     if (server) {
       server->Shutdown(std::chrono::system_clock::now());
       server->Wait();
@@ -157,6 +168,8 @@ public:
         for (auto &[id, session] : sessions)
           idle = idle && session->writes.idle();
       }
+      if (idle && relay)
+        relay->flush(deadline);
       if (idle || std::chrono::steady_clock::now() >= deadline)
         return;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -182,7 +195,19 @@ public:
 private:
   friend class rt::Session;
 
-  /// In a job without a token anybody can prove to have none: so the number of connections is limited.
+  /// One thread greets, and another one carries what gRPC says, which is not to wait for strangers.
+  void startRelays() {
+    relay = std::make_unique<TlsRelay>();
+    TlsRelay::Hooks hooks;
+    hooks.opened = [this](std::unique_ptr<TlsTunnel> tunnel) {
+      Socket plain = tunnel->takePlain();
+      relay->add(std::move(tunnel));
+      admit(std::move(plain));
+    };
+    hooks.refused = [this](const std::string &peer, std::string_view why) { events.refused(peer, why); };
+    gate = std::make_unique<TlsRelay>(std::move(hooks));
+  }
+  /// In a job without a secret anybody can prove to have none: so the number of connections is limited.
   bool hasRoom() {
     std::scoped_lock<std::mutex> lock(mutex);
     const auto now = std::chrono::steady_clock::now();
@@ -199,7 +224,9 @@ private:
   }
 
   ServerEvents &events;
+  std::unique_ptr<TlsRelay> relay; ///< ends behind the server, whose last words it passes on
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<TlsRelay> gate; ///< in front of `relay`
   std::unique_ptr<Acceptor> acceptor;
   size_t mostConnections = 0;
   std::vector<std::chrono::steady_clock::time_point> admitted; ///< connections that may have no session so far
@@ -236,8 +263,10 @@ void Session::OnDone() {
 
 class GrpcConnection final : public Connection, public grpc::ClientBidiReactor<pb::FromWorker, pb::ToWorker> {
 public:
-  GrpcConnection(Address address, const Key &key, ConnectionEvents &events)
-      : address(std::move(address)), key(key), events(events) {
+  GrpcConnection(Address address, ControlSecurity security, ConnectionEvents &events)
+      : address(std::move(address)), security(std::move(security)), events(events) {
+    if (this->security.tls)
+      relay = std::make_unique<TlsRelay>();
     dialer = std::thread([this] { run(); });
   }
 
@@ -261,7 +290,12 @@ public:
     if (const pb::FromWorker *m = writes.push(toWire(message)))
       StartWrite(m);
   }
-  void flush(double seconds) override { writes.flush(inSeconds(seconds)); }
+  void flush(double seconds) override {
+    const auto deadline = inSeconds(seconds);
+    writes.flush(deadline);
+    if (relay)
+      relay->flush(deadline);
+  }
 
   void OnReadInitialMetadataDone(bool ok) override {
     {
@@ -329,7 +363,7 @@ private:
         socket = absl::UnavailableError("the connection was lost before the coordinator answered");
       }
       if (absl::IsPermissionDenied(socket.status()))
-        return events.refused();
+        return events.refused(std::string(socket.status().message()));
       if (absl::IsFailedPrecondition(socket.status()))
         return events.closed();
       events.failed(std::string(socket.status().message()));
@@ -348,16 +382,27 @@ private:
   absl::StatusOr<Socket> attempt() {
     DGC_ASSIGN_OR_RETURN(std::vector<SocketAddress> addresses, resolveHost(address.host, address.port));
     DialOptions options;
-    options.key = key;
+    options.key = security.key;
+    options.protocol = security.protocol;
     options.interrupted = [this] { return !live(); };
     absl::StatusOr<Socket> socket = absl::UnavailableError("no address");
     for (const SocketAddress &each : addresses) {
       options.deadline = std::chrono::steady_clock::now() + kAttempt;
       socket = dial(each, options);
+      if (socket.ok() && security.tls)
+        socket = greet(*std::move(socket), options);
       if (socket.ok() || absl::IsPermissionDenied(socket.status()))
         break;
     }
     return socket;
+  }
+
+  /// Puts TLS between; the socket of the result is what gRPC speaks to.
+  absl::StatusOr<Socket> greet(Socket socket, const DialOptions &options) {
+    DGC_ASSIGN_OR_RETURN(std::unique_ptr<TlsTunnel> tunnel, connectTls(security.tls, std::move(socket), options));
+    Socket plain = tunnel->takePlain();
+    relay->add(std::move(tunnel));
+    return plain;
   }
 
   void begin(Socket socket) {
@@ -382,8 +427,9 @@ private:
   }
 
   const Address address;
-  const Key key;
+  const ControlSecurity security;
   ConnectionEvents &events;
+  std::unique_ptr<TlsRelay> relay; ///< ends behind the channel, whose last words it passes on
   std::thread dialer;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<pb::Coordinator::Stub> stub;
@@ -403,20 +449,19 @@ public:
     if (!getenv("GRPC_VERBOSITY"))
       gpr_set_log_function([](gpr_log_func_args *) {});
   }
-  absl::StatusOr<std::unique_ptr<Server>> listen(Socket listening, const Key &key, int worldSize,
+  absl::StatusOr<std::unique_ptr<Server>> listen(Socket listening, const ControlSecurity &security, int worldSize,
                                                  ServerEvents &events) override {
     auto server = std::make_unique<GrpcServer>(events);
-    DGC_RETURN_IF_ERROR(server->start(std::move(listening), key, worldSize));
+    DGC_RETURN_IF_ERROR(server->start(std::move(listening), security, worldSize));
     return server;
   }
-  std::unique_ptr<Connection> connect(const Address &address, const Key &key, ConnectionEvents &events) override {
-    return std::make_unique<GrpcConnection>(address, key, events);
+  std::unique_ptr<Connection> connect(const Address &address, const ControlSecurity &security,
+                                      ConnectionEvents &events) override {
+    return std::make_unique<GrpcConnection>(address, security, events);
   }
 };
 
 } // namespace
-
-Key controlKey(const std::string &token) { return deriveKey("control plane", token); }
 
 Network &grpcNetwork() {
   static GrpcNetwork network;

@@ -7,7 +7,6 @@
 #include "runtime/cluster/Coordinator.h"
 #include "runtime/cluster/Signals.h"
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -21,7 +20,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,7 +112,7 @@ private:
   std::string message();
 
   const LauncherOptions &options;
-  std::string token, coordinatorAddress;
+  std::string secret, coordinatorAddress;
   std::unique_ptr<Coordinator> coordinator;
   std::vector<Worker> workers;
   std::optional<int> firstFailed; ///< the first worker to end with an error
@@ -122,15 +120,8 @@ private:
   sigset_t signalsBefore = {}; ///< that were blocked when the launcher began
 };
 
-std::string randomToken() {
-  unsigned char bytes[32];
-  if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-    std::abort(); // a running Linux has random bytes
-  return absl::BytesToHexString(std::string(reinterpret_cast<char *>(bytes), sizeof(bytes)));
-}
-
 absl::Status Launch::start() {
-  token = randomToken();
+  secret = makeJobSecret();
   CoordinatorCore::Options o;
   o.worldSize = options.worldSize;
   o.planDigest = options.planDigest;
@@ -152,7 +143,7 @@ absl::Status Launch::start() {
   for (int r = 0; r < options.worldSize; ++r)
     if (absl::Status s = startWorker(r, program); !s.ok())
       return s;
-  auto started = Coordinator::start(std::move(o), std::move(listening), token, grpcNetwork(), realClock());
+  auto started = Coordinator::start(std::move(o), std::move(listening), {secret, nullptr}, grpcNetwork(), realClock());
   if (!started.ok())
     return started.status();
   coordinator = std::move(*started);
@@ -166,9 +157,10 @@ absl::Status Launch::startWorker(int rank, const std::string &program) {
                                absl::StrCat(options.worldSize), std::string("--coordinator"), coordinatorAddress})
     plan.arguments.push_back(s);
   for (char **e = environ; *e; ++e)
-    if (!absl::StartsWith(*e, "DGC_JOB_TOKEN=") && !absl::StartsWith(*e, "DGC_LAUNCHED="))
+    if (!absl::StartsWith(*e, "DGC_JOB_SECRET=") && !absl::StartsWith(*e, "DGC_LAUNCHED="))
       plan.environment.emplace_back(*e);
-  plan.environment.push_back("DGC_JOB_TOKEN=" + token);
+  // Not on the command line, which everybody can read; the environment only this user can.
+  plan.environment.push_back("DGC_JOB_SECRET=" + secret);
   plan.environment.emplace_back("DGC_LAUNCHED=1");
   plan.seal();
 

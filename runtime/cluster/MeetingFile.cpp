@@ -4,6 +4,7 @@
 #include "runtime/base/OutputFile.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Status.h"
+#include "runtime/cluster/Credentials.h"
 #include "runtime/net/Socket.h"
 
 #include "absl/strings/numbers.h"
@@ -64,15 +65,14 @@ absl::StatusOr<MeetingFile> MeetingFile::announce(const std::string &folder, con
   // If another process takes the port before rank 0 listens there, the job ends with an error that names the address.
   DGC_ASSIGN_OR_RETURN(Socket probe, listenAt("127.0.0.1", 0, 1));
   DGC_ASSIGN_OR_RETURN(SocketAddress address, boundAddress(probe));
-  DGC_ASSIGN_OR_RETURN(std::string first, randomToken());
-  DGC_ASSIGN_OR_RETURN(std::string second, randomToken());
-  MeetingFile file(pathOf(folder, job), {address.text(), first + second});
-  const std::string temporary = str(file.path, ".", first.substr(0, 4));
+  DGC_ASSIGN_OR_RETURN(std::string unique, randomToken());
+  MeetingFile file(pathOf(folder, job), {address.text(), makeJobSecret()});
+  const std::string temporary = str(file.path, ".", unique);
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0)
     return wrong(std::string(errnoStatus(errno, str("cannot write ", temporary)).message()));
   const std::string text =
-      str(describeProcess(getpid()), " ", file.meeting_.coordinator, " ", file.meeting_.token, "\n");
+      str(describeProcess(getpid()), " ", file.meeting_.coordinator, " ", file.meeting_.secret, "\n");
   const bool isWritten = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   close(fd);
   if (!isWritten || rename(temporary.c_str(), file.path.c_str()) != 0) {

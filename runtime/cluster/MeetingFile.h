@@ -11,7 +11,7 @@ namespace dgc::rt {
 
 struct Meeting {
   std::string coordinator; ///< 127.0.0.1:PORT
-  std::string token;       ///< DGC_JOB_TOKEN
+  std::string secret;      ///< of the job
 };
 
 class MeetingFile {

@@ -113,14 +113,13 @@ void MemberCore::closed() {
   lost("died");
 }
 
-void MemberCore::refused() {
+void MemberCore::refused(std::string_view why) {
   if (over())
     return;
   JobError e;
   e.code = absl::StatusCode::kPermissionDenied;
   e.exitCode = ExitCode::Cluster;
-  e.message = absl::StrCat("the coordinator at ", options.coordinator,
-                           " belongs to a job with another token; set DGC_JOB_TOKEN to the same value for all workers");
+  e.message = absl::StrCat("the coordinator at ", options.coordinator, " ", printable(why));
   end(std::move(e));
 }
 

@@ -40,8 +40,8 @@ public:
   void connected();
   void received(const ToWorker &message);
   void closed();
-  /// The coordinator does not accept this worker's proof of having the job's token.
-  void refused();
+  /// The coordinator does not accept this worker, or this one the coordinator; `why` is said of the coordinator.
+  void refused(std::string_view why);
   /// The connection could not be made so far, for this reason.
   void attemptFailed(std::string_view why);
   /// This worker's own error. Ignored when the job has one already.

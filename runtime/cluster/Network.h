@@ -4,8 +4,8 @@
 
 #include "runtime/cluster/Address.h"
 #include "runtime/cluster/CoordinatorCore.h"
+#include "runtime/cluster/Credentials.h"
 #include "runtime/cluster/Messages.h"
-#include "runtime/net/Handshake.h"
 
 #include "absl/status/statusor.h"
 
@@ -22,6 +22,8 @@ public:
   virtual void opened(ConnectionId id) = 0;
   virtual void received(ConnectionId id, FromWorker message) = 0;
   virtual void closed(ConnectionId id) = 0;
+  /// A process that said to be a worker was not let in; `who` is its address, and `why` is said of it.
+  virtual void refused(const std::string &who, std::string_view why) = 0;
 };
 
 /// Ends all connections when it is destroyed; no event comes after that.
@@ -42,8 +44,8 @@ public:
   virtual void connected() = 0;
   virtual void received(ToWorker message) = 0;
   virtual void closed() = 0;
-  /// What answers has another key. Comes instead of connected().
-  virtual void refused() = 0;
+  /// What answers does not accept this process, or the other way round; `why` is said of it. Comes instead of connected().
+  virtual void refused(std::string why) = 0;
   /// An attempt to connect has failed, for this reason; the next one follows.
   virtual void failed(std::string why) = 0;
 };
@@ -59,18 +61,17 @@ public:
 class Network {
 public:
   virtual ~Network() = default;
-  /// Serves the processes that connect to `listening` and prove to have `key`, for a job of `worldSize` workers.
-  virtual absl::StatusOr<std::unique_ptr<Server>> listen(Socket listening, const Key &key, int worldSize,
-                                                         ServerEvents &events) = 0;
+  /// Serves the processes that connect to `listening` and prove to be of the job, which has `worldSize` workers.
+  virtual absl::StatusOr<std::unique_ptr<Server>> listen(Socket listening, const ControlSecurity &security,
+                                                         int worldSize, ServerEvents &events) = 0;
   /// Returns at once; tries to connect until that succeeds or it is destroyed. Then says connected(), and closed()
   /// once when that connection ends; closed() alone: what answers is no coordinator.
-  virtual std::unique_ptr<Connection> connect(const Address &address, const Key &key, ConnectionEvents &events) = 0;
+  virtual std::unique_ptr<Connection> connect(const Address &address, const ControlSecurity &security,
+                                              ConnectionEvents &events) = 0;
 };
 
-/// The key of the connections between workers and coordinator of a job; empty: it has no token.
-Key controlKey(const std::string &token);
-
-/// Over gRPC, without TLS. gRPC gets to see a connection only when that has proved to have the key.
+/// Over gRPC, which gets to see a connection only when that has proved to be of the job. TLS is ours, so that gRPC sees what
+/// comes out of it, and errors say who was refused, and why.
 Network &grpcNetwork();
 
 } // namespace dgc::rt

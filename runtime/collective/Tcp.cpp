@@ -142,7 +142,7 @@ absl::StatusOr<std::unique_ptr<Transport>> TcpEndpointImpl::connect(std::span<co
   accepting.self = static_cast<uint32_t>(rank);
   {
     Acceptor acceptor(std::move(listening), accepting,
-                      [this](Socket socket, uint32_t sender) { admit(std::move(socket), sender); });
+                      [this](Socket socket, uint32_t sender, auto &) { admit(std::move(socket), sender); });
     for (int peer = 0; peer < rank; ++peer) {
       DGC_ASSIGN_OR_RETURN(SocketAddress address, parseAnnouncement(announcements[peer], peer));
       DGC_RETURN_IF_ERROR(reach(peer, address, accepting.key));

@@ -66,7 +66,10 @@ void Acceptor::run() {
 
 void Acceptor::acceptWaiting(Time now) {
   for (int i = 0; i < 16 && allowance >= 1; ++i) {
-    Socket socket(accept4(listening.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    SocketAddress peer;
+    peer.length = sizeof(peer.storage);
+    auto *storage = reinterpret_cast<sockaddr *>(&peer.storage);
+    Socket socket(accept4(listening.fd(), storage, &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
         pausedUntil = now + kRest;
@@ -75,13 +78,13 @@ void Acceptor::acceptWaiting(Time now) {
     allowance -= 1;
     const int on = 1;
     setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    Challenger challenger(options.key, options.self);
+    Challenger challenger(options.key, options.self, options.protocol);
     const Challenge &challenge = challenger.challenge();
     if (send(socket.fd(), &challenge, sizeof(challenge), MSG_NOSIGNAL) != sizeof(challenge))
       continue;
     if (pending.size() >= options.mostPending)
       pending.erase(pending.begin());
-    pending.push_back({std::move(socket), challenger, now});
+    pending.push_back({std::move(socket), peer.text(), challenger, now});
   }
 }
 
@@ -93,8 +96,13 @@ bool Acceptor::progress(Pending &p) {
   if (n == 0)
     return false;
   p.received += static_cast<size_t>(n);
-  if (std::memcmp(bytes, kMagic.data(), std::min(p.received, kMagic.size())) != 0)
+  const Magic magic = magicOf(options.protocol);
+  if (std::memcmp(bytes, magic.data(), std::min(p.received, magic.size())) != 0) {
+    if (p.received >= magic.size())
+      if (const std::string why = describeMismatch(magic, p.response.magic); !why.empty())
+        options.refused(p.peer, why);
     return false;
+  }
   if (p.received < sizeof(p.response))
     return true;
   const bool accepted = p.challenger.verify(p.response);
@@ -102,7 +110,9 @@ bool Acceptor::progress(Pending &p) {
     return false;
   const HandshakeResult result = p.challenger.result(p.response, accepted);
   if (send(p.socket.fd(), &result, sizeof(result), MSG_NOSIGNAL) == sizeof(result) && accepted)
-    admit(std::move(p.socket), p.response.sender);
+    admit(std::move(p.socket), p.response.sender, p.peer);
+  else if (!accepted)
+    options.refused(p.peer, "has another job secret");
   return false;
 }
 

@@ -18,15 +18,18 @@ public:
   struct Options {
     Key key{};
     uint32_t self = 0; ///< the number of this acceptor, see Challenger
+    Protocol protocol = Protocol::Data;
     std::chrono::milliseconds handshakeTime{2000};
     size_t mostPending = 64;
     double mostPerSecond = 1000;
     /// Whether a connection with the right proof may be admitted now. One that may not is closed, and comes again.
     std::function<bool()> hasRoom = [] { return true; };
+    /// Called, on the acceptor's thread, when a dgc is not admitted: `why` is said of it.
+    std::function<void(const std::string &peer, std::string_view why)> refused = [](auto &, auto) {};
   };
-  /// Called on the acceptor's thread with each connection that has proved to be of the job, and the number that its
-  /// sender says. The socket does not block.
-  using Admit = std::function<void(Socket socket, uint32_t sender)>;
+  /// Called on the acceptor's thread with each connection that has proved to be of the job, the number that its sender says,
+  /// and its address. The socket does not block.
+  using Admit = std::function<void(Socket socket, uint32_t sender, const std::string &peer)>;
 
   Acceptor(Socket listening, Options options, Admit admit);
   /// Closes the listening socket and all connections that are not admitted.
@@ -37,6 +40,7 @@ private:
   using Time = std::chrono::steady_clock::time_point;
   struct Pending {
     Socket socket;
+    std::string peer;
     Challenger challenger;
     Time since;
     Response response{};

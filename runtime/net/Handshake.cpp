@@ -105,32 +105,56 @@ Nonce randomNonce() {
   return nonce;
 }
 
-Challenger::Challenger(const Key &key, uint32_t self) : key(key), self(self), sent{kMagic, randomNonce()} {}
+std::string describeMismatch(const Magic &own, const Magic &other) {
+  auto with = [](const Magic &magic) -> std::string_view {
+    for (auto [protocol, text] : {std::pair(Protocol::Plain, "without certificates and without a job secret"),
+                                  {Protocol::Secret, "with a job secret (--job-secret or DGC_JOB_SECRET)"},
+                                  {Protocol::Certificates, "with certificates (--tls-cert)"}})
+      if (magic == magicOf(protocol))
+        return text;
+    return "";
+  };
+  if (with(own).empty() || with(other).empty())
+    return "";
+  return str("was started ", with(other), ", and this process ", with(own), ": give all workers the same");
+}
+
+Challenger::Challenger(const Key &key, uint32_t self, Protocol protocol)
+    : key(key), self(self), sent{magicOf(protocol), randomNonce()} {}
 
 bool Challenger::verify(const Response &r) const {
-  return r.magic == kMagic && same(r.proof, proofOf(key, "response", sent.nonce, r.nonce, {r.sender, self}));
+  return r.magic == sent.magic && same(r.proof, proofOf(key, "response", sent.nonce, r.nonce, {r.sender, self}));
 }
 
 HandshakeResult Challenger::result(const Response &r, bool accepted) const {
-  return {kMagic, accepted, accepted ? proofOf(key, "verdict", sent.nonce, r.nonce) : Key{}};
+  return {sent.magic, accepted, accepted ? proofOf(key, "verdict", sent.nonce, r.nonce) : Key{}};
 }
 
 absl::StatusOr<Socket> dial(const SocketAddress &address, const DialOptions &options) {
   DGC_ASSIGN_OR_RETURN(Socket socket, connectTo(address, options));
   Challenge challenge;
   DGC_RETURN_IF_ERROR(transfer(socket, false, challenge, options));
-  if (challenge.magic != kMagic)
-    return absl::FailedPreconditionError("what answers there is no dgc, or one of another version");
-  Response response{kMagic, options.sender, randomNonce(), {}};
+  Magic own = magicOf(options.protocol);
+  if (challenge.magic != own) {
+    const std::string mismatch = describeMismatch(own, challenge.magic);
+    if (mismatch.empty())
+      return absl::FailedPreconditionError("what answers there is no dgc, or one of another version");
+    transfer(socket, true, own, options).IgnoreError(); // so that the other side can say it as well
+    return absl::PermissionDeniedError(mismatch);
+  }
+  Response response{own, options.sender, randomNonce(), {}};
   response.proof =
       proofOf(options.key, "response", challenge.nonce, response.nonce, {options.sender, options.receiver});
   DGC_RETURN_IF_ERROR(transfer(socket, true, response, options));
   HandshakeResult result;
   DGC_RETURN_IF_ERROR(transfer(socket, false, result, options));
-  if (result.magic != kMagic)
+  if (result.magic != own)
     return absl::FailedPreconditionError("what answers there is no dgc, or one of another version");
   if (result.accepted != 1 || !same(result.proof, proofOf(options.key, "verdict", challenge.nonce, response.nonce)))
-    return absl::PermissionDeniedError("what answers there belongs to another job");
+    return absl::PermissionDeniedError(options.protocol == Protocol::Data
+                                           ? "what answers there belongs to another job"
+                                           : "belongs to a job with another secret; give all workers the same "
+                                             "--job-secret or DGC_JOB_SECRET");
   return socket;
 }
 

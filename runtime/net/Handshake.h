@@ -4,7 +4,8 @@
 //   acceptor   Challenge: magic, nonce A
 //   connector  Response:  magic, who it is, nonce B, HMAC-SHA-256(key, "response", A, B, connector, acceptor)
 //   acceptor   Result:    magic, accepted or refused, HMAC-SHA-256(key, "verdict", A, B)
-// The key itself is never sent. What follows on the connection is neither encrypted nor authenticated.
+// The key itself is never sent. The magic names what follows on the connection: bytes that are neither encrypted nor
+// authenticated, or TLS. A connector that is for something else says so by its own magic, and the connection ends.
 #pragma once
 
 #include "runtime/net/Socket.h"
@@ -26,32 +27,41 @@ Key deriveKey(std::string_view purpose, std::string_view secret);
 /// Random bytes of the kernel.
 Nonce randomNonce();
 
+/// What follows the handshake: tensors between workers; or the control plane, as it is, or in TLS by a secret of the job or
+/// by certificates.
+enum class Protocol : char { Data = '2', Plain = 'p', Secret = 's', Certificates = 'c' };
+
+/// Names the version of the handshake and the protocol that follows it.
+using Magic = std::array<char, 8>;
+constexpr Magic magicOf(Protocol protocol) { return {'d', 'g', 'c', ' ', 'j', 'o', 'b', static_cast<char>(protocol)}; }
+
+/// Why who has `own` and who has `other` do not meet, said of the other one, as in "was started with certificates ..., and
+/// this one with ..."; empty where `other` is no magic of a control plane.
+std::string describeMismatch(const Magic &own, const Magic &other);
+
 /// The three messages as they are on the wire, in the byte order of the machines (little-endian, as the tensors are).
 struct Challenge {
-  std::array<char, 8> magic;
+  Magic magic;
   Nonce nonce;
 };
 struct Response {
-  std::array<char, 8> magic;
+  Magic magic;
   uint32_t sender;
   Nonce nonce;
   Key proof;
 };
 struct HandshakeResult {
-  std::array<char, 8> magic;
+  Magic magic;
   uint32_t accepted; ///< 1; anything else: refused
   Key proof;
 };
 static_assert(sizeof(Challenge) == 24 && sizeof(Response) == 60 && sizeof(HandshakeResult) == 44);
 
-/// Names the version of the handshake and of the protocol that follows it.
-inline constexpr std::array<char, 8> kMagic = {'d', 'g', 'c', ' ', 'j', 'o', 'b', '2'};
-
 /// The acceptor's side, without a socket.
 class Challenger {
 public:
   /// `self` is the number that the connector must mean.
-  Challenger(const Key &key, uint32_t self);
+  Challenger(const Key &key, uint32_t self, Protocol protocol = Protocol::Data);
   const Challenge &challenge() const { return sent; }
   /// Whether `response` proves that its sender has the key and means this acceptor.
   bool verify(const Response &response) const;
@@ -65,6 +75,7 @@ private:
 
 struct DialOptions {
   Key key{};
+  Protocol protocol = Protocol::Data;
   uint32_t sender = 0;   ///< who connects
   uint32_t receiver = 0; ///< who is meant
   std::chrono::steady_clock::time_point deadline;
@@ -74,7 +85,7 @@ struct DialOptions {
 
 /// Connects to `address` and proves to be of the job. The socket does not block.
 /// Unavailable or DeadlineExceeded: it may be worth another attempt. FailedPrecondition: what answers is no dgc, or one
-/// of another version. PermissionDenied: it has another key.
+/// of another version. PermissionDenied: it has another key, or another protocol of a control plane.
 absl::StatusOr<Socket> dial(const SocketAddress &address, const DialOptions &options);
 
 } // namespace dgc::rt

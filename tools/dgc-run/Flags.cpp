@@ -8,6 +8,7 @@
 #include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Version.h"
+#include "tools/dgc-run/Security.h"
 
 #include <algorithm>
 #include <charconv>
@@ -228,11 +229,6 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
                  "standard input")
       ->required()
       ->type_name("PLAN");
-  app.add_option("--require-signature", flags.signers,
-                 "Run the plan only if it was signed (dgc-compile --sign) by the owner of this public key of Ed25519; "
-                 "repeatable: by one of them")
-      ->type_name("PUBLIC.pem")
-      ->allow_extra_args(false);
   app.add_option("--data", run.data, "Folder of the data set")->type_name("DIR");
   app.add_option("--entry", run.entry,
                  "Program to run: train (the default), evaluate, or another "
@@ -397,10 +393,6 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
       ->type_name("F")
       ->capture_default_str()
       ->group(group);
-  app.add_flag("--insecure", flags.insecure,
-               "Accept addresses other than loopback. There is no encryption: "
-               "only in a network that you trust")
-      ->group(group);
 }
 
 /// What the flags ask of standard input and output that cannot be; empty: nothing.
@@ -433,6 +425,7 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
   addCheckpointFlags(app, flags);
   addWorkerFlags(app, flags);
   addWatchFlags(app, flags);
+  addSecurityFlags(app, flags);
   addForeignFlags(app);
   // For those who work on dgc: one program once, every rank a thread. Not in --help.
   app.add_option("--call", flags.call, "")->group("");

@@ -1,6 +1,7 @@
 // The command line of dgc-run.
 #pragma once
 
+#include "runtime/cluster/Credentials.h"
 #include "runtime/driver/RunOptions.h"
 #include "runtime/monitor/Monitor.h"
 
@@ -21,6 +22,7 @@ struct Flags {
   double joinTimeout = 120, stallTimeout = 60; // seconds
   double stragglerFactor = 1.5;
   bool insecure = false;
+  rt::CredentialFiles credentials;
   std::vector<std::string> signers; // files of public keys
   int maxRestarts = 0;              // of local workers
   bool dryRun = false;

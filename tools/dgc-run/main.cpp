@@ -131,8 +131,10 @@ static int exitCodeOf(const RunEnd &end) {
   return static_cast<int>(end.stopped->signal == SIGINT ? ExitCode::Interrupted : ExitCode::Again);
 }
 
-/// Fills in where the workers of this machine meet, and the secret of the job. Rank 0's file is there as long as the result is.
-static absl::StatusOr<std::optional<MeetingFile>> meet(Identity &identity, double joinTimeout) {
+/// Fills in where the workers of this machine meet, and the secret of the job where it has none. Rank 0's file is there as long
+/// as the result is.
+static absl::StatusOr<std::optional<MeetingFile>> meet(Identity &identity, Credentials &credentials,
+                                                       double joinTimeout) {
   if (!identity.coordinator.empty() || identity.localJob.empty())
     return std::nullopt;
   std::optional<MeetingFile> file;
@@ -145,7 +147,8 @@ static absl::StatusOr<std::optional<MeetingFile>> meet(Identity &identity, doubl
     DGC_ASSIGN_OR_RETURN(meeting, findMeeting(meetingFolder(), identity.localJob, joinTimeout));
   }
   identity.coordinator = meeting.coordinator;
-  ::setenv("DGC_JOB_TOKEN", meeting.token.c_str(), /*overwrite=*/0);
+  if (credentials.secret.empty())
+    credentials.secret = meeting.secret;
   return file;
 }
 
@@ -191,8 +194,9 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
     DGC_ASSIGN_OR_RETURN(monitor, startMonitor(flags, artifact));
   }
   WorkerFigures figures;
-  DGC_ASSIGN_OR_RETURN(std::optional<MeetingFile> meeting, meet(identity, flags.joinTimeout));
   ClusterOptions options;
+  DGC_ASSIGN_OR_RETURN(options.credentials, readCredentials(flags.credentials, processEnvironment()));
+  DGC_ASSIGN_OR_RETURN(std::optional<MeetingFile> meeting, meet(identity, options.credentials, flags.joinTimeout));
   options.rank = identity.rank;
   options.worldSize = identity.worldSize;
   options.coordinator = identity.coordinator;

@@ -7,7 +7,7 @@
 //     [--until FILE]                end in good order once there is this file
 //     [--fail-at STEP:RANK] [--exit-at STEP:RANK] [--stop-at STEP:RANK] [--digest TEXT]
 //     [--hang-on-abort] [--join-timeout S] [--stall-timeout S] [--transport NAME] [--insecure]
-//     [--data-address A]
+//     [--data-address A] [--tls-cert FILE --tls-key FILE --tls-ca FILE] [--job-secret FILE]
 #include "runtime/base/ExitCode.h"
 #include "runtime/cluster/Cluster.h"
 #include "runtime/cluster/Identity.h"
@@ -141,6 +141,11 @@ int main(int argc, char **argv) {
   o.joinTimeoutSeconds = number("join-timeout", 120);
   o.stallTimeoutSeconds = number("stall-timeout", 60);
   o.insecure = flags.contains("insecure");
+  auto credentials = readCredentials({{flags["tls-cert"], flags["tls-key"], flags["tls-ca"]}, flags["job-secret"]},
+                                     processEnvironment());
+  if (!credentials.ok())
+    return report(credentials.status());
+  o.credentials = *std::move(credentials);
   o.dataAddress = flags["data-address"];
   if (flags.contains("transport"))
     o.transportName = flags["transport"];

@@ -149,14 +149,16 @@ struct Member {
   int rank, worldSize;
   std::vector<std::string> more;
 };
-inline std::vector<Process> startMembers(const std::vector<Member> &members) {
+inline std::vector<Process> startMembers(const std::vector<Member> &members,
+                                         const std::vector<std::string> &environment = {
+                                             "DGC_JOB_SECRET=0123456789abcdef0123456789abcdef"}) {
   std::string coordinator = absl::StrCat("127.0.0.1:", freePort());
   std::vector<Process> processes;
   for (const Member &m : members) {
     std::vector<std::string> arguments = {
         "--rank", absl::StrCat(m.rank), "--world-size", absl::StrCat(m.worldSize), "--coordinator", coordinator};
     arguments.insert(arguments.end(), m.more.begin(), m.more.end());
-    processes.emplace_back(arguments, std::vector<std::string>{"DGC_JOB_TOKEN=a secret"});
+    processes.emplace_back(arguments, environment);
   }
   return processes;
 }

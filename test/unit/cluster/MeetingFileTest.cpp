@@ -30,11 +30,11 @@ TEST_F(MeetingFileTest, OthersFindWhatRankZeroHasAnnounced) {
   auto file = MeetingFile::announce(folder, "job 1");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_THAT(file->meeting().coordinator, StartsWith("127.0.0.1:"));
-  EXPECT_EQ(file->meeting().token.size(), 32u);
+  EXPECT_EQ(file->meeting().secret.size(), 64u);
   auto found = findMeeting(folder, "job 1", 0);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->coordinator, file->meeting().coordinator);
-  EXPECT_EQ(found->token, file->meeting().token);
+  EXPECT_EQ(found->secret, file->meeting().secret);
   EXPECT_THAT(findMeeting(folder, "job 2", 0.05).status().message(), HasSubstr("did not come within 0.05 s"));
   for (const auto &entry : std::filesystem::directory_iterator(folder)) {
     struct stat status = {};

@@ -120,16 +120,15 @@ INSTANTIATE_TEST_SUITE_P(
                "rank 4 (process 1002 on host2) does not exist among 4 workers; ranks are 0 to 3"}),
     [](const auto &info) { return info.param.name; });
 
-TEST(Membership, AnotherTokenIsSaid) {
+TEST(Membership, ARefusalIsSaid) {
   FakeJob job(2);
   job.add(job.joinOf(1));
-  job.workers[0]->core->refused();
-  EXPECT_EQ(job.error(0), "the coordinator at 10.0.0.1:29400 belongs to a job with another token; set DGC_JOB_TOKEN to "
-                          "the same value for all workers");
+  job.workers[0]->core->refused("has a certificate of\nnobody");
+  EXPECT_EQ(job.error(0), "the coordinator at 10.0.0.1:29400 has a certificate of\\nnobody");
   EXPECT_EQ(job.exitCode(0), ExitCode::Cluster);
 }
 
-// Without a token only who knows the plan is a worker. What somebody else says is shown and ends nothing.
+// Without credentials only who knows the plan is a worker. What somebody else says is shown and ends nothing.
 TEST(Membership, AnUnauthenticatedMisfitIsTurnedAwayAlone) {
   FakeJob job(2);
   job.options.planDigest = std::string(32, 'p');

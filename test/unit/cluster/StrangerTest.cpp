@@ -84,7 +84,9 @@ class Flood {
 public:
   explicit Flood(int port) {
     DialOptions options;
-    options.key = controlKey("a secret");
+    const ControlSecurity security = *securityOf({});
+    options.key = security.key;
+    options.protocol = security.protocol;
     for (int c = 0; c < 8; ++c) {
       options.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
       absl::StatusOr<Socket> socket = dial(resolveHost("127.0.0.1", port)->front(), options);
@@ -150,10 +152,10 @@ TEST(Stranger, AFloodOfStreamsDoesNotDisturbAJob) {
   if (dgc::rt::hasThreadSanitizer)
     GTEST_SKIP()
         << "each race within gRPC is looked up and suppressed, which takes longer than workers wait for another";
-  // With the token of the job, as everybody has it whose job has none: without, the handshake ends the connection.
+  // The job has no secret: with one, the handshake ends the connections of strangers.
   EndOfJob end;
   const std::vector<std::string> more = {"--steps", "1000000000", "--step-us", "500", "--until", end.path};
-  std::vector<Process> workers = startMembers({{0, 2, more}, {1, 2, more}});
+  std::vector<Process> workers = startMembers({{0, 2, more}, {1, 2, more}}, {});
   Process &job = workers[0];
   ASSERT_TRUE(job.printed("first step done")) << job.output();
   std::set<int> ports = listeningPorts(job.pid);
@@ -199,8 +201,9 @@ TEST(Stranger, APortScanEndsNothing) {
       processes.push_back(pid);
     for (pid_t pid : processes)
       for (int port : listeningPorts(pid))
-        for (const std::string &text : {std::string(), std::string("x"), std::string(5000, '\xee'), ucx,
-                                        std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), std::string("dgc job2")}) {
+        for (const std::string &text :
+             {std::string(), std::string("x"), std::string(5000, '\xee'), ucx,
+              std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), std::string("dgc job2"), std::string("dgc jobs")}) {
           int fd = connectTo(port);
           if (fd < 0)
             continue;
@@ -230,16 +233,19 @@ TEST(Stranger, ARunningRankListensNowhere) {
   EXPECT_EQ(listeningPorts(job.pid).size(), 1u) << "the coordinator's";
 }
 
-TEST(Stranger, AnotherTokenIsRefusedAlone) {
+TEST(Stranger, AnotherSecretIsRefusedAlone) {
   const std::string coordinator = absl::StrCat("127.0.0.1:", freePort());
-  auto start = [&](int rank, const char *token) {
+  auto start = [&](int rank, char secret) {
     return Process({"--rank", absl::StrCat(rank), "--world-size", "2", "--coordinator", coordinator},
-                   {absl::StrCat("DGC_JOB_TOKEN=", token)});
+                   {absl::StrCat("DGC_JOB_SECRET=", std::string(kLeastSecret, secret))});
   };
-  Process first = start(0, "secret"), wrong = start(1, "guess");
+  Process first = start(0, 's'), wrong = start(1, 'g');
   EXPECT_EQ(wrong.wait(), static_cast<int>(ExitCode::Cluster));
-  EXPECT_THAT(wrong.output(), HasSubstr("belongs to a job with another token; set DGC_JOB_TOKEN"));
-  Process second = start(1, "secret");
+  EXPECT_THAT(wrong.output(),
+              HasSubstr("belongs to a job with another secret; give all workers the same --job-secret"));
+  EXPECT_TRUE(first.printed("turned away: a process at 127.0.0.1:")) << first.output();
+  EXPECT_THAT(first.output(), HasSubstr("has another job secret"));
+  Process second = start(1, 's');
   EXPECT_EQ(second.wait(), 0) << second.output();
   EXPECT_EQ(first.wait(), 0) << first.output();
 }

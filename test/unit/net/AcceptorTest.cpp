@@ -25,11 +25,12 @@ protected:
     address = *boundAddress(*listening);
     options.key = deriveKey("test", "secret");
     options.self = 7;
-    acceptor = std::make_unique<Acceptor>(*std::move(listening), options, [this](Socket socket, uint32_t sender) {
-      std::scoped_lock<std::mutex> lock(mutex);
-      admitted.emplace_back(std::move(socket), sender);
-      changed.notify_all();
-    });
+    acceptor =
+        std::make_unique<Acceptor>(*std::move(listening), options, [this](Socket socket, uint32_t sender, auto &) {
+          std::scoped_lock<std::mutex> lock(mutex);
+          admitted.emplace_back(std::move(socket), sender);
+          changed.notify_all();
+        });
   }
   absl::StatusOr<Socket> dialWith(const char *secret, uint32_t sender = 3, uint32_t receiver = 7) {
     DialOptions options;
@@ -114,7 +115,7 @@ TEST_F(AcceptorTest, ClosesGarbageAtOnceAndSilenceInTime) {
   start(options);
   Socket mute = connectBare(), garbage = connectBare(), half = connectBare();
   (void)!send(garbage.fd(), "x", 1, MSG_NOSIGNAL);
-  (void)!send(half.fd(), kMagic.data(), kMagic.size(), MSG_NOSIGNAL);
+  (void)!send(half.fd(), magicOf(Protocol::Data).data(), 8, MSG_NOSIGNAL);
   EXPECT_TRUE(isClosed(garbage));
   EXPECT_TRUE(isClosed(mute));
   EXPECT_TRUE(isClosed(half));
