@@ -27,6 +27,12 @@ llvm::Expected<std::shared_ptr<KernelCache>> KernelCache::inFolder(llvm::StringR
     error = std::make_error_code(std::errc::not_a_directory);
   if (error)
     return llvm::createStringError(error, "cannot make the folder '" + folder + "': " + error.message());
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(folder, status) && (status.permissions() & llvm::sys::fs::others_write))
+    return llvm::createStringError(
+        std::make_error_code(std::errc::permission_denied),
+        "every user of this machine can write into the folder '" + folder +
+            "', and what is in it goes into plans as code; name another one, or chmod o-w it");
   auto cache = std::make_shared<KernelCache>();
   cache->folder = folder;
   return cache;

@@ -44,7 +44,7 @@ static absl::Status writeAll(int fd, const uint8_t *data, size_t size) {
 
 static absl::StatusOr<int> memoryFile(const char *name) {
   int fd = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0)
+  if (fd < 0 || ::fchmod(fd, 0600) != 0)
     return errnoStatus(errno, "cannot create a file in memory");
   return fd;
 }

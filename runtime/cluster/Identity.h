@@ -22,7 +22,7 @@ struct Identity {
   std::string coordinator;  ///< HOST:PORT; empty only for one worker, and where `localJob` is not
   std::string source;       ///< "--rank", "DGC_RANK", "torchrun", "TF_CONFIG",
                             ///< "Open MPI", "Slurm", "Kubeflow", "Kubernetes"
-  std::string localJob;     ///< all workers are on this machine: the name of the job there (MeetingFile)
+  std::string localJob;     ///< all workers are on this machine: the name of the job there (MeetingPoint)
   int localWorkers = 0;     ///< workers of the job on this machine; 0: not said
   int cpus = 0;             ///< that this worker may use, where the launcher has given it some; 0: not said
   bool isEvaluator = false; ///< TF_CONFIG: a job of its own, which evaluates the checkpoints of the others

@@ -122,7 +122,8 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::create(int rank, i
   s->fd = memfd_create("dgc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (s->fd < 0)
     return errnoStatus(errno, "cannot make a shared segment");
-  if (ftruncate(s->fd, static_cast<off_t>(total)) != 0 || fcntl(s->fd, F_ADD_SEALS, kSeals) != 0)
+  if (fchmod(s->fd, 0600) != 0 || ftruncate(s->fd, static_cast<off_t>(total)) != 0 ||
+      fcntl(s->fd, F_ADD_SEALS, kSeals) != 0)
     return errnoStatus(errno, absl::StrCat("cannot make a shared segment of ", total, " bytes"));
   void *memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
   if (memory == MAP_FAILED)

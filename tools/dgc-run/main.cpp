@@ -7,7 +7,7 @@
 #include "runtime/cluster/Cluster.h"
 #include "runtime/cluster/Identity.h"
 #include "runtime/cluster/Launcher.h"
-#include "runtime/cluster/MeetingFile.h"
+#include "runtime/cluster/MeetingPoint.h"
 #include "runtime/cluster/Signals.h"
 #include "runtime/device/Plugin.h"
 #include "runtime/driver/Outputs.h"
@@ -131,25 +131,24 @@ static int exitCodeOf(const RunEnd &end) {
   return static_cast<int>(end.stopped->signal == SIGINT ? ExitCode::Interrupted : ExitCode::Again);
 }
 
-/// Fills in where the workers of this machine meet, and the secret of the job where it has none. Rank 0's file is there as long
-/// as the result is.
-static absl::StatusOr<std::optional<MeetingFile>> meet(Identity &identity, Credentials &credentials,
-                                                       double joinTimeout) {
+/// Fills in where the workers of this machine meet, and the secret of the job where it has none. Rank 0 answers the
+/// others as long as the result lives.
+static absl::StatusOr<std::unique_ptr<MeetingPoint>> meet(Identity &identity, Credentials &credentials,
+                                                          double joinTimeout) {
   if (!identity.coordinator.empty() || identity.localJob.empty())
-    return std::nullopt;
-  std::optional<MeetingFile> file;
+    return nullptr;
+  std::unique_ptr<MeetingPoint> point;
   Meeting meeting;
   if (identity.rank == 0) {
-    DGC_ASSIGN_OR_RETURN(MeetingFile announced, MeetingFile::announce(meetingFolder(), identity.localJob));
-    meeting = announced.meeting();
-    file.emplace(std::move(announced));
+    DGC_ASSIGN_OR_RETURN(point, MeetingPoint::announce(identity.localJob));
+    meeting = point->meeting();
   } else {
-    DGC_ASSIGN_OR_RETURN(meeting, findMeeting(meetingFolder(), identity.localJob, joinTimeout));
+    DGC_ASSIGN_OR_RETURN(meeting, findMeeting(identity.localJob, joinTimeout));
   }
   identity.coordinator = meeting.coordinator;
   if (credentials.secret.empty())
     credentials.secret = meeting.secret;
-  return file;
+  return point;
 }
 
 /// What rank 0 serves of the job; null where it is not asked for.
@@ -196,7 +195,7 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   WorkerFigures figures;
   ClusterOptions options;
   DGC_ASSIGN_OR_RETURN(options.credentials, readCredentials(flags.credentials, processEnvironment()));
-  DGC_ASSIGN_OR_RETURN(std::optional<MeetingFile> meeting, meet(identity, options.credentials, flags.joinTimeout));
+  DGC_ASSIGN_OR_RETURN(std::unique_ptr<MeetingPoint> meeting, meet(identity, options.credentials, flags.joinTimeout));
   options.rank = identity.rank;
   options.worldSize = identity.worldSize;
   options.coordinator = identity.coordinator;

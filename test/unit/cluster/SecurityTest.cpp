@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include <poll.h>
@@ -212,6 +213,43 @@ TEST(LaunchedJob, ItsSecretIsOnNoCommandLine) {
     struct stat status = {};
     ASSERT_EQ(stat(absl::StrCat("/proc/", pid, "/environ").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0400u);
+  }
+}
+
+// What workers share has no name in any file system and is this user's alone; so nothing is left when all are killed.
+TEST(LaunchedJob, WhatItSharesHasNoNameAndOneUser) {
+  Process job({"--nproc", "2", "--steps", "1000000000", "--step-us", "50"});
+  ASSERT_TRUE(job.printed("first step done")) << job.output();
+  std::map<int, pid_t> workers = workersOf(job.pid);
+  ASSERT_EQ(workers.size(), 2u);
+  int segments = 0, sockets = 0;
+  std::error_code error;
+  for (auto &[rank, pid] : workers)
+    for (auto &entry : std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/fd"), error)) {
+      const std::string target = std::filesystem::read_symlink(entry.path(), error).string();
+      sockets += target.starts_with("socket:");
+      EXPECT_FALSE(target.starts_with("/dev/shm")) << target;
+      struct stat status = {};
+      if (!target.starts_with("/memfd:dgc") || stat(entry.path().c_str(), &status) != 0)
+        continue;
+      ++segments;
+      EXPECT_EQ(status.st_mode & 0777, 0600u) << target;
+      EXPECT_EQ(status.st_uid, geteuid()) << target;
+    }
+  EXPECT_GE(segments, 2); // one of each, at least
+  EXPECT_GE(sockets, 2);
+  for (auto &[rank, pid] : workers) {
+    std::ifstream maps(absl::StrCat("/proc/", pid, "/maps"));
+    for (std::string line; std::getline(maps, line);)
+      if (const size_t at = line.find(" rw-s "); at != std::string::npos)
+        EXPECT_THAT(line, HasSubstr("/memfd:dgc")) << line;
+  }
+  kill(job.pid, SIGKILL);
+  EXPECT_EQ(job.wait(), -SIGKILL);
+  for (auto &[rank, pid] : workers) {
+    for (double end = now() + 30; runs(pid) && now() < end;)
+      usleep(1000);
+    EXPECT_FALSE(runs(pid)) << "rank " << rank;
   }
 }
 
