@@ -3,13 +3,12 @@
 // socket has a name that both sides know, in no folder: it ends with the process, however that ends.
 #pragma once
 
-#include "runtime/net/Socket.h"
+#include "runtime/net/LocalSocket.h"
 
 #include "absl/status/statusor.h"
 
 #include <memory>
 #include <string>
-#include <thread>
 
 namespace dgc::rt {
 
@@ -22,19 +21,16 @@ class MeetingPoint {
 public:
   /// For rank 0. `job` is a name that all workers of the job know and no other job of this machine has at the time. The others
   /// are answered as long as the result lives.
-  static absl::StatusOr<std::unique_ptr<MeetingPoint>> announce(const std::string &job);
-  ~MeetingPoint();
-  MeetingPoint(const MeetingPoint &) = delete;
+  static absl::StatusOr<MeetingPoint> announce(const std::string &job);
 
   const Meeting &meeting() const { return meeting_; }
 
 private:
-  MeetingPoint(Socket listening, Meeting meeting);
-  void run();
+  MeetingPoint(std::unique_ptr<LocalServer> server, Meeting meeting)
+      : server(std::move(server)), meeting_(std::move(meeting)) {}
 
-  const Socket listening, wake;
-  const Meeting meeting_;
-  std::thread thread;
+  std::unique_ptr<LocalServer> server;
+  Meeting meeting_;
 };
 
 /// For the others: waits until rank 0 has announced the job.

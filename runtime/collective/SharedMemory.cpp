@@ -1,7 +1,8 @@
-// Segments as sealed memfds, opened by the others through /proc/<pid>/fd.
+// Segments as sealed memfds, which the others open through /proc/<pid>/fd or, where a sandbox forbids that, are given.
 #include "runtime/collective/SharedMemory.h"
 #include "runtime/base/Status.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 #include <cerrno>
@@ -28,8 +29,14 @@ struct Announcement {
   int64_t pid = 0;
   int64_t fd = 0;
   SegmentLayout layout;
-  std::array<uint8_t, 16> nonce{};
+  std::array<uint8_t, 16> name{}, nonce{};
 };
+
+/// Of the socket at which a process gives its segment.
+std::string socketOf(const std::array<uint8_t, 16> &name) {
+  return absl::StrCat("dgc-segment.", absl::BytesToHexString(
+                                          absl::string_view(reinterpret_cast<const char *>(name.data()), name.size())));
+}
 
 std::string encode(const Announcement &a) { return std::string(reinterpret_cast<const char *>(&a), sizeof(a)); }
 
@@ -46,16 +53,8 @@ absl::StatusOr<Announcement> decode(const std::string &bytes) {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-class File {
-public:
-  explicit File(int fd) : fd(fd) {}
-  ~File() {
-    if (fd >= 0)
-      close(fd);
-  }
-  File(const File &) = delete;
-  const int fd;
-};
+/// How long a process may take to give its segment; for the header, without which errors are less exact, it is waited less.
+constexpr int kGiveSeconds = 60, kHeaderSeconds = 2;
 
 /// Maps the first `bytes` of the announced file, after checking that it is the
 /// announced one and can no longer shrink.
@@ -65,19 +64,24 @@ absl::StatusOr<std::byte *> mapAnnounced(const Announcement &a, uint64_t bytes, 
     return absl::FailedPreconditionError(absl::StrCat("shared segment of process ", a.pid, ": ", std::string(what)));
   };
   bool writable = protection & PROT_WRITE;
-  File file(open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK));
-  if (file.fd < 0)
-    return errnoStatus(errno, absl::StrCat("cannot open the shared segment ", path));
+  Socket file(open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK));
+  const int error = errno;
+  if (!file) // a sandbox keeps processes from what others have open; they give it themselves
+    if (absl::StatusOr<Socket> socket = connectLocally(socketOf(a.name), writable ? kGiveSeconds : kHeaderSeconds);
+        socket.ok())
+      file = receiveDescriptor(*socket);
+  if (!file)
+    return errnoStatus(error, absl::StrCat("cannot open the shared segment ", path));
   struct stat info;
-  if (fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode))
+  if (fstat(file.fd(), &info) != 0 || !S_ISREG(info.st_mode))
     return problem("is not a file");
   if (info.st_uid != geteuid())
     return problem("belongs to another user");
-  if (fcntl(file.fd, F_GET_SEALS) != kSeals)
+  if (fcntl(file.fd(), F_GET_SEALS) != kSeals)
     return problem("is not sealed");
   if (static_cast<uint64_t>(info.st_size) != a.layout.totalBytes())
     return problem("has another size than announced");
-  void *memory = mmap(nullptr, bytes, protection, MAP_SHARED, file.fd, 0);
+  void *memory = mmap(nullptr, bytes, protection, MAP_SHARED, file.fd(), 0);
   if (memory == MAP_FAILED)
     return errnoStatus(errno, "cannot map a shared segment");
   auto *header = static_cast<const SegmentHeader *>(memory);
@@ -109,7 +113,9 @@ std::string sharedMemoryHostId() {
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   struct stat ns = {};
   stat("/proc/self/ns/pid", &ns);
-  return absl::StrCat(boot, "/", ns.st_ino, "/", geteuid());
+  struct stat network = {};
+  stat("/proc/self/ns/net", &network);
+  return absl::StrCat(boot, "/", ns.st_ino, "/", network.st_ino, "/", geteuid());
 }
 
 absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::create(int rank, int worldSize,
@@ -134,9 +140,12 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::create(int rank, i
   auto *header = new (memory) SegmentHeader;
   header->rank = rank;
   header->worldSize = worldSize;
-  if (getrandom(header->nonce.data(), header->nonce.size(), 0) != static_cast<ssize_t>(header->nonce.size()))
-    return errnoStatus(errno, "cannot get random bytes");
   Announcement a;
+  for (std::array<uint8_t, 16> *random : {&header->nonce, &a.name})
+    if (getrandom(random->data(), random->size(), 0) != static_cast<ssize_t>(random->size()))
+      return errnoStatus(errno, "cannot get random bytes");
+  DGC_ASSIGN_OR_RETURN(
+      s->server, LocalServer::start(socketOf(a.name), [fd = s->fd](const Socket &to) { sendDescriptor(to, fd); }));
   a.pid = getpid();
   a.fd = s->fd;
   a.layout = s->layout;
@@ -146,6 +155,7 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::create(int rank, i
 }
 
 SharedSegment::~SharedSegment() {
+  server.reset(); // gives the descriptor that is closed here
   if (memory)
     munmap(memory, layout.totalBytes());
   if (fd >= 0)
@@ -162,8 +172,10 @@ absl::StatusOr<std::unique_ptr<Transport>> SharedSegment::connect(std::span<cons
     std::vector<std::byte *> segments;
     uint64_t bytes;
     CountedMemory counted; // of the own segment
+    std::unique_ptr<LocalServer> server;
     int fd = -1;
     ~Mappings() {
+      server.reset();
       for (std::byte *s : segments)
         munmap(s, bytes);
       if (fd >= 0)
@@ -177,6 +189,7 @@ absl::StatusOr<std::unique_ptr<Transport>> SharedSegment::connect(std::span<cons
     if (static_cast<int>(r) == rank) {
       mappings->segments.push_back(std::exchange(memory, nullptr));
       mappings->fd = std::exchange(fd, -1); // others may still open it
+      mappings->server = std::move(server);
       continue;
     }
     absl::StatusOr<Announcement> a = decode(announcements[r]);

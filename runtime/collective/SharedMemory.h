@@ -4,11 +4,12 @@
 #pragma once
 
 #include "runtime/collective/Mapped.h"
+#include "runtime/net/LocalSocket.h"
 
 namespace dgc::rt {
 
 /// Two processes with the same identity can map each other's segments: same
-/// boot of the same machine, same process namespace, same user.
+/// boot of the same machine, same namespaces of processes and networks, same user.
 std::string sharedMemoryHostId();
 
 /// This rank's segment, from before the others are known until the transport is
@@ -41,6 +42,7 @@ private:
   int fd = -1;
   std::byte *memory = nullptr;
   CountedMemory counted;
+  std::unique_ptr<LocalServer> server; ///< gives `fd` to the others
   std::string announced;
 };
 

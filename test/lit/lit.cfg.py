@@ -11,12 +11,13 @@ Features for REQUIRES: avx2, avx512 (this CPU), ptxas (NVIDIA's assembler is on 
  build), browser (Chromium is on PATH, as of the packages chromium-headless-shell or chromium), netns, mountns, timens
  (namespaces of networks, of mounts and of clocks may be made here), tensorboard (DGC_TENSORBOARD is a folder with that package),
  mpirun (Open MPI), slurm (its programs and MUNGE; %slurm -- COMMAND runs a command in a cluster), bridge, tun (networks of several
- hosts may be made here).
+ hosts may be made here), sandbox (Landlock and seccomp).
 
 With DGC_OPT_ROUNDTRIP=1 in the environment every dgc-opt also verifies that what it parsed survives printing
 and bytecode, and only the tests that run dgc-opt are taken.
 """
 
+import ctypes
 import os
 import re
 import shutil
@@ -105,6 +106,10 @@ if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL, check
     bridge = ["unshare", "--net", "ip", "link", "add", "bridge", "type", "bridge"]
     if subprocess.run(bridge, stderr=subprocess.DEVNULL, check=False).returncode == 0:
         config.available_features.add("bridge")
+# Landlock and seccomp; the number of its system call is the same on all machines.
+if ctypes.CDLL(None).syscall(444, None, 0, 1) > 0 and "Seccomp:" in open("/proc/self/status", encoding="ascii").read():
+    if not getattr(config, "dgc_sanitize", ""):
+        config.available_features.add("sandbox")
 mounts = ["unshare", "--map-root-user", "--mount", "--pid", "--fork", "mount", "-t", "proc", "proc", "/proc"]
 if subprocess.run(mounts, stderr=subprocess.DEVNULL, check=False).returncode == 0:
     config.available_features.add("mountns")

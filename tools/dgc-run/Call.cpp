@@ -18,7 +18,7 @@ static absl::StatusOr<HostArray> readArray(const std::string &path) {
   return HostArray{array.dtype, array.shape, {data.begin(), data.end()}};
 }
 
-absl::Status dgc::tool::callProgram(const Flags &flags) {
+absl::Status dgc::tool::callProgram(Flags flags) {
   if (flags.outputDir.empty())
     return withExitCode(absl::InvalidArgumentError("--call needs --output-dir DIR"), ExitCode::Usage);
   if (!flags.run.load.empty() || !flags.run.loadWeights.empty())
@@ -45,6 +45,8 @@ absl::Status dgc::tool::callProgram(const Flags &flags) {
       return withExitCode(annotate(array.status(), "--input"), ExitCode::BadData);
     (hasVariable(artifact->plan(), name) ? options.variables : inputs)[name] = *std::move(array);
   }
+  flags.run.predictions = flags.outputDir;
+  DGC_RETURN_IF_ERROR(sandboxFor(*artifact, flags, /*isFirst=*/true));
   DGC_ASSIGN_OR_RETURN(RunOnceResult result, runOnce(plan, inputs, options));
   auto output = [](const absl::Status &status) {
     return withExitCode(annotate(status, "--output-dir"), ExitCode::BadData);

@@ -9,6 +9,6 @@ namespace dgc::tool {
 /// Runs one program once, every rank as a thread, on whole arrays from .npy
 /// files, and writes each output as DIR/NAME.npy. Inputs whose name is that of
 /// a variable replace its initial value.
-absl::Status callProgram(const Flags &flags);
+absl::Status callProgram(Flags flags);
 
 } // namespace dgc::tool

@@ -24,7 +24,8 @@ struct Flags {
   bool insecure = false;
   rt::CredentialFiles credentials;
   std::vector<std::string> signers; // files of public keys
-  int maxRestarts = 0;              // of local workers
+  std::string sandbox = "auto";
+  int maxRestarts = 0; // of local workers
   bool dryRun = false;
   rt::MonitorOptions monitor;
   // The state of this process, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,

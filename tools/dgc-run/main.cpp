@@ -133,11 +133,11 @@ static int exitCodeOf(const RunEnd &end) {
 
 /// Fills in where the workers of this machine meet, and the secret of the job where it has none. Rank 0 answers the
 /// others as long as the result lives.
-static absl::StatusOr<std::unique_ptr<MeetingPoint>> meet(Identity &identity, Credentials &credentials,
-                                                          double joinTimeout) {
+static absl::StatusOr<std::optional<MeetingPoint>> meet(Identity &identity, Credentials &credentials,
+                                                        double joinTimeout) {
   if (!identity.coordinator.empty() || identity.localJob.empty())
-    return nullptr;
-  std::unique_ptr<MeetingPoint> point;
+    return std::nullopt;
+  std::optional<MeetingPoint> point;
   Meeting meeting;
   if (identity.rank == 0) {
     DGC_ASSIGN_OR_RETURN(point, MeetingPoint::announce(identity.localJob));
@@ -193,9 +193,10 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
     DGC_ASSIGN_OR_RETURN(monitor, startMonitor(flags, artifact));
   }
   WorkerFigures figures;
+  DGC_RETURN_IF_ERROR(sandboxFor(artifact, flags, identity.rank == 0));
   ClusterOptions options;
   DGC_ASSIGN_OR_RETURN(options.credentials, readCredentials(flags.credentials, processEnvironment()));
-  DGC_ASSIGN_OR_RETURN(std::unique_ptr<MeetingPoint> meeting, meet(identity, options.credentials, flags.joinTimeout));
+  DGC_ASSIGN_OR_RETURN(std::optional<MeetingPoint> meeting, meet(identity, options.credentials, flags.joinTimeout));
   options.rank = identity.rank;
   options.worldSize = identity.worldSize;
   options.coordinator = identity.coordinator;
@@ -230,7 +231,10 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   context.figures = &figures;
   context.status = monitor ? &monitor->status() : nullptr;
   flags.ran = true;
-  absl::StatusOr<RunEnd> end = catchExhaustion([&] { return runWorker(artifact, flags.run, context); });
+  absl::StatusOr<RunEnd> end = catchExhaustion([&]() -> absl::StatusOr<RunEnd> {
+    DGC_RETURN_IF_ERROR(dropNetwork(artifact, flags));
+    return runWorker(artifact, flags.run, context);
+  });
   DGC_RETURN_IF_ERROR(end.ok() ? cluster->leave() : cluster->fail(end.status()));
   return exitCodeOf(*end);
 }
@@ -368,6 +372,8 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   DGC_RETURN_IF_ERROR(
       checkResources({.files = 8, .threads = world * flags.run.threads + 1, .addressSpace = uint64_t{64} << 20}));
   DGC_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor, startMonitor(flags, *artifact));
+  DGC_RETURN_IF_ERROR(sandboxFor(*artifact, flags, /*isFirst=*/true));
+  DGC_RETURN_IF_ERROR(dropNetwork(*artifact, flags));
   flags.ran = true;
   taskLine = TaskLine::onTerminal(STDERR_FILENO);
   DGC_ASSIGN_OR_RETURN(const RunEnd end, runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run),

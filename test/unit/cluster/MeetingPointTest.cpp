@@ -66,13 +66,13 @@ private:
 TEST(MeetingPoint, OthersFindWhatRankZeroHasAnnounced) {
   auto point = MeetingPoint::announce(jobName("job 1"));
   ASSERT_TRUE(point.ok()) << point.status();
-  EXPECT_THAT((*point)->meeting().coordinator, StartsWith("127.0.0.1:"));
-  EXPECT_EQ((*point)->meeting().secret.size(), 64u);
+  EXPECT_THAT(point->meeting().coordinator, StartsWith("127.0.0.1:"));
+  EXPECT_EQ(point->meeting().secret.size(), 64u);
   for (int worker = 1; worker < 4; ++worker) {
     auto found = findMeeting(jobName("job 1"), 0);
     ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_EQ(found->coordinator, (*point)->meeting().coordinator);
-    EXPECT_EQ(found->secret, (*point)->meeting().secret);
+    EXPECT_EQ(found->coordinator, point->meeting().coordinator);
+    EXPECT_EQ(found->secret, point->meeting().secret);
   }
   EXPECT_THAT(findMeeting(jobName("job 2"), 0.05).status().message(), HasSubstr("did not come within 0.05 s"));
   EXPECT_THAT(MeetingPoint::announce(jobName("job 1")).status().message(),
@@ -96,7 +96,7 @@ TEST(MeetingPoint, RankZeroMayComeLater) {
 
 TEST(MeetingPoint, NothingIsLeftOfOneThatWasKilled) {
   const std::string job = jobName("killed"), part = "dgc-meeting.";
-  Child child([&] { (void)MeetingPoint::announce(job)->release(); });
+  Child child([&] { new MeetingPoint(*MeetingPoint::announce(job)); });
   EXPECT_TRUE(findMeeting(job, 0).ok());
   EXPECT_TRUE(isListed(part));
   child.end();
@@ -109,8 +109,7 @@ TEST(MeetingPoint, IsOfOneUser) {
   if (geteuid() != 0)
     GTEST_SKIP() << "takes another user, which only root can be";
   const std::string job = jobName("job");
-  auto point = MeetingPoint::announce(job);
-  ASSERT_TRUE(point.ok());
+  std::optional<MeetingPoint> point = *MeetingPoint::announce(job);
   // The name has the number of the user in it, so the other one asks as root, and says who it is by its effective user.
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -125,10 +124,10 @@ TEST(MeetingPoint, IsOfOneUser) {
   close(ends[0]);
   close(ends[1]);
   stranger.end(); // it has a copy of the socket
-  point->reset();
+  point.reset();
   Child impostor([&] {
     ASSERT_EQ(seteuid(65534), 0);
-    (void)MeetingPoint::announce(job)->release();
+    new MeetingPoint(*MeetingPoint::announce(job));
   });
   EXPECT_THAT(findMeeting(job, 60).status().message(),
               HasSubstr("a process of another user (65534) answers in the place of rank 0 of this job"));

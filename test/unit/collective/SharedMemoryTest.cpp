@@ -83,6 +83,15 @@ TEST(SharedMemory, RefusesWhatWasNotAnnounced) {
   file.replace(16, 8, reinterpret_cast<char *>(&fd), 8);
   EXPECT_NE(std::string(mapSegmentHeader(file).status().message()).find("is not sealed"), std::string::npos);
   fclose(f);
+
+  // No file at all: as in a sandbox, which keeps processes from what others have open. Then the process itself gives it.
+  fd = 1 << 20;
+  file.replace(16, 8, reinterpret_cast<char *>(&fd), 8);
+  EXPECT_TRUE(mapSegmentHeader(file).ok()) << mapSegmentHeader(file).status();
+  std::string unknown = file;
+  unknown[file.size() - 32] ^= 1; // the name of its socket
+  EXPECT_NE(std::string(mapSegmentHeader(unknown).status().message()).find("cannot open the shared segment"),
+            std::string::npos);
 }
 
 TEST(SharedMemory, LeavesNoNameBehind) {
