@@ -239,7 +239,7 @@ void CoordinatorCore::misfits(ConnectionId id, const JoinMessage &m, std::string
   note(std::move(what));
 }
 
-void CoordinatorCore::refused(std::string what) {
+void CoordinatorCore::refused(const std::string &what) {
   if (!over())
     note(printable(what));
 }

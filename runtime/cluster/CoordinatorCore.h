@@ -65,7 +65,7 @@ public:
   void received(ConnectionId id, const FromWorker &message);
   void closed(ConnectionId id);
   /// A process was not let in: `what` says which and why. Ends nothing.
-  void refused(std::string what);
+  void refused(const std::string &what);
   /// A worker's process has ended; `signal` is 0 if it exited with `code`.
   void processEnded(int rank, int code, int signal);
   /// The first error of the job, from outside: Ctrl-C.

@@ -8,8 +8,10 @@
 #include <string>
 #include <variant>
 
-typedef struct ssl_st SSL;
-typedef struct ssl_ctx_st SSL_CTX;
+struct ssl_st;
+struct ssl_ctx_st;
+using SSL = ssl_st; // as OpenSSL has them, whose headers include a lot
+using SSL_CTX = ssl_ctx_st;
 
 namespace dgc::rt {
 

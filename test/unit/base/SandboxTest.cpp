@@ -141,7 +141,7 @@ TEST_F(Sandbox, StartsNothing) {
   breaksOutOnlyWithout("exec", [&] { return execv(program, arguments); });
   // A program that is in memory alone, which no rule for files is about.
   breaksOutOnlyWithout("exec from memory", [&] {
-    const int from = open(program, O_RDONLY | O_CLOEXEC), to = static_cast<int>(memfd_create("program", MFD_CLOEXEC));
+    const int from = open(program, O_RDONLY | O_CLOEXEC), to = memfd_create("program", MFD_CLOEXEC);
     char buffer[4096];
     for (ssize_t n; (n = read(from, buffer, sizeof(buffer))) > 0;)
       (void)!write(to, buffer, n);

@@ -101,7 +101,7 @@ TEST(Tls, AWorkerOfAnotherAuthorityIsRefusedOnBothSides) {
 TEST(Tls, AnotherSecretAndNoSecretAreRefused) {
   TestAuthority authority("Authority");
   const Identity certificates = of(authority.sign("worker")), secret = of("secret"), guess = of("guess");
-  for (auto [connecting, accepting] :
+  for (const auto &[connecting, accepting] :
        {std::pair(guess, secret), {certificates, secret}, {secret, certificates}, {secret, guess}}) {
     Meeting meeting(connecting, accepting);
     EXPECT_FALSE(meeting.isOpen());
