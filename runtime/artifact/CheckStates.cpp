@@ -2,6 +2,7 @@
 #include "runtime/artifact/Check.h"
 
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Numerics.h"
 #include "runtime/base/Status.h"
 
 #include <map>
@@ -86,8 +87,27 @@ bool isLabels(const a::Program &program, const a::Output &output) {
   return false;
 }
 
+/// What was found of values has a row for each of them.
+absl::Status checkNumerics(const a::Program &program, const a::Output &output) {
+  const a::Buffer &buffer = *program.buffers()->Get(output.buffer());
+  const std::optional<std::vector<CheckedValue>> values = readChecks(output.over()->string_view());
+  if (!values)
+    return bad("what it checks cannot be read");
+  const std::vector<int64_t> expected{static_cast<int64_t>(values->size()), kNumericsColumns};
+  if (output.role() != a::OutputRole::Prediction || output.batch_dim() != -1 || buffer.dtype() != a::DType::I64 ||
+      toVector(buffer.shape()) != expected)
+    return bad(str("it tells of ", values->size(),
+                   " values that are checked, so it must be a prediction without examples, of ", values->size(), "x",
+                   int(kNumericsColumns), " i64"));
+  return absl::OkStatus();
+}
+
 /// How an output is reported.
 absl::Status checkReport(const a::Plan &plan, const a::Program &program, const a::Output &output) {
+  if (isNumericsOutput(output) && output.role() != a::OutputRole::Metric)
+    return output.function() == a::MetricFunction::Identity
+               ? checkNumerics(program, output)
+               : bad("only a metric is reported as a function of its mean");
   if (output.role() != a::OutputRole::Metric)
     return output.over() || output.function() != a::MetricFunction::Identity
                ? bad("only a metric is divided, or reported as a function of its mean")

@@ -1,4 +1,5 @@
-// How the workers of a job agree on a step while they run, before which all of them do something: save a checkpoint, stop.
+// How the workers of a job agree on a step while they run, before which all of them do something: tell each other
+// what they have found, save a checkpoint, stop.
 //
 // The coordinator asks every worker for a step that it has not begun (propose), and sends all of them the largest one (agree).
 // In between a worker does not begin the step that it has proposed, so no worker is past the one that is agreed on.
@@ -19,7 +20,12 @@ namespace dgc::rt {
 
 /// What is to be done before a step, the smaller one first.
 struct StepEvent {
-  enum Kind : uint32_t { None, Checkpoint, Stop };
+  enum Kind : uint32_t {
+    None,
+    Compare, // the values that are not finite which workers have found, by a plan that checks values
+    Checkpoint,
+    Stop
+  };
   Kind kind = None;
   int32_t signal = 0; // that asked for it; 0: none
   bool operator==(const StepEvent &) const = default;

@@ -19,7 +19,8 @@ absl::StatusOr<Calls> Calls::create(const Artifact &artifact, Executor &executor
   return Calls(std::move(inputs), std::move(outputs), executor, runner, context);
 }
 
-absl::Status Calls::run(int64_t &step, Clock &clock, const std::function<absl::Status(const CallReport &)> &report) {
+absl::Status Calls::run(int64_t &step, Clock &clock, const std::function<absl::Status(size_t index)> &behind,
+                        const std::function<absl::Status(const CallReport &)> &report) {
   const int64_t first = step;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (context->abort.raised())
@@ -29,6 +30,7 @@ absl::Status Calls::run(int64_t &step, Clock &clock, const std::function<absl::S
     runner->setValidCount(static_cast<int32_t>(valid));
     // A call of an entry without variables is no step, but draws random numbers of its own.
     DGC_RETURN_IF_ERROR(runner->run(static_cast<uint64_t>(first) + i));
+    DGC_RETURN_IF_ERROR(behind(i));
     DGC_RETURN_IF_ERROR(outputs.readReported(valid, context->gather));
     const CallReport made{
         i, step, valid, static_cast<double>(clock.now() - begin) * 1e-6, outputs.loss(), outputs.metrics()};

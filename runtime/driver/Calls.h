@@ -27,8 +27,10 @@ public:
   /// What the files hold, in a few bytes.
   const std::string &digest() const { return inputs.digest(); }
 
-  /// Makes a call for each file; `step` is that of the next one. On rank 0 `report` gets each.
-  absl::Status run(int64_t &step, Clock &clock, const std::function<absl::Status(const CallReport &)> &report);
+  /// Makes a call for each file; `step` is that of the next one. Behind each every worker does `behind`, with its index. On
+  /// rank 0 `report` gets each.
+  absl::Status run(int64_t &step, Clock &clock, const std::function<absl::Status(size_t index)> &behind,
+                   const std::function<absl::Status(const CallReport &)> &report);
 
   /// Writes the results of the last call; rank 0 has `file`, which is null elsewhere.
   absl::Status fetch(OutputFile *file) { return outputs.write(valid, file, context->gather); }

@@ -2,6 +2,7 @@
 #include "runtime/driver/OutputParts.h"
 
 #include "runtime/artifact/Groups.h"
+#include "runtime/artifact/Numerics.h"
 
 #include <algorithm>
 
@@ -13,7 +14,8 @@ OutputParts::OutputParts(const artifact::Plan &plan, std::string_view name)
   for (uint32_t rank = 0; rank < plan.world_size(); ++rank) {
     const artifact::Program *program = programOf(plan, name, rank);
     for (uint32_t i = 0; program && program->outputs() && i < program->outputs()->size(); ++i)
-      add(plan, *program, *program->outputs()->Get(i), rank);
+      if (const artifact::Output &output = *program->outputs()->Get(i); !isNumericsOutput(output))
+        add(plan, *program, output, rank);
   }
 }
 

@@ -29,7 +29,7 @@ struct OutputPart {
 
 class OutputParts {
 public:
-  /// The outputs of the programs of this name, one of each group.
+  /// The outputs of the programs of this name, one of each group; without what they find of values that they check.
   OutputParts(const artifact::Plan &plan, std::string_view program);
 
   /// Leaves out the outputs that are not wanted.

@@ -1,6 +1,7 @@
 // Compares outputs with each other and with inputs.
 #include "runtime/driver/Outputs.h"
 
+#include "runtime/artifact/Numerics.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/data/Dataset.h"
@@ -34,7 +35,8 @@ static std::vector<NamedFile> outputsOf(const artifact::Plan &plan, const RunOpt
     if (!options.predictions.empty() && program->name()->string_view() == options.entry && program->outputs())
       for (const artifact::Output *output : *program->outputs())
         if (std::string path = predictionPath(options.predictions, output->name()->str());
-            output->role() == artifact::OutputRole::Prediction && predicted.insert(path).second)
+            output->role() == artifact::OutputRole::Prediction && !isNumericsOutput(*output) &&
+            predicted.insert(path).second)
           files.push_back({"--predictions", path});
   return files;
 }

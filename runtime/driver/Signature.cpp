@@ -1,6 +1,7 @@
 // Collects arguments and results, and numbers them.
 #include "runtime/driver/Signature.h"
 
+#include "runtime/artifact/Numerics.h"
 #include "runtime/artifact/VariableParts.h"
 
 #include <algorithm>
@@ -63,6 +64,8 @@ static void addProgram(const artifact::Plan &plan, const artifact::Program &prog
       addNew(signature.arguments, describeValue(plan, program, input, input.argument()));
   for (uint32_t i = 0; i < count(program.outputs()); ++i) {
     const artifact::Output &output = *program.outputs()->Get(i);
+    if (isNumericsOutput(output))
+      continue;
     addNew(signature.results, describeValue(plan, program, output, output.result()));
   }
   for (uint32_t i = 0; i < count(program.states()); ++i) {

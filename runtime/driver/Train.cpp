@@ -124,6 +124,7 @@ absl::Status WorkerRun::trainSteps() {
     if (hasNoGain)
       break;
   }
+  DGC_RETURN_IF_ERROR(compareFindings());
   if (std::string notice = executor->notice(/*atEnd=*/true); !notice.empty())
     print(notice);
   return absl::OkStatus();
@@ -144,18 +145,23 @@ absl::StatusOr<bool> WorkerRun::beforeStep(ReportedValues &reported) {
   if (context.gate) {
     DGC_ASSIGN_OR_RETURN(event, context.gate->pass(next, context.abort));
   }
+  if (numerics && (event.kind != StepEvent::None || (checkpoints && checkpoints->isDue(next)))) {
+    while (!running.empty())
+      DGC_RETURN_IF_ERROR(collectStep(reported));
+    DGC_RETURN_IF_ERROR(compareFindings());
+  }
   if (!checkpoints)
     return false;
   if (first() && !isCheckpointRequested && context.request && checkpoints->isTimeUp()) {
     isCheckpointRequested = true;
     context.request({StepEvent::Checkpoint});
   }
-  if (event.kind != StepEvent::None || checkpoints->isDue(next)) {
+  if (event.kind >= StepEvent::Checkpoint || checkpoints->isDue(next)) {
     while (!running.empty())
       DGC_RETURN_IF_ERROR(collectStep(reported));
     if (!checkpoints->has(next))
       DGC_RETURN_IF_ERROR(checkpoints->save(progressSoFar()));
-    isCheckpointRequested &= event.kind == StepEvent::None;
+    isCheckpointRequested &= event.kind < StepEvent::Checkpoint;
   }
   printNews();
   if (event.kind == StepEvent::Stop)
@@ -237,6 +243,7 @@ absl::Status WorkerRun::collectStep(ReportedValues &reported) {
   running.pop_front();
   int64_t step = state.step++;
   state.cursor = done.behind;
+  DGC_RETURN_IF_ERROR(look(*training.runner, step, str("step ", step, " of ", training.runner->name())));
   if (!first())
     return absl::OkStatus();
   if (std::string notice = executor->notice(/*atEnd=*/false); !notice.empty())
@@ -258,7 +265,51 @@ absl::Status WorkerRun::collectStep(ReportedValues &reported) {
     log(event);
   }
   collected = now;
-  return checkLoss("loss", step, reported.loss());
+  const absl::Status loss = checkLoss("loss", step, reported.loss());
+  if (loss.ok() || !numerics)
+    return loss;
+  if (!std::exchange(lossError, loss).ok())
+    return absl::OkStatus();
+  return askToCompare();
+}
+
+/// Looks at what a run has found of the values that the plan checks. What is found first ends the job where all workers
+/// compare it: before a step that none of them has begun.
+absl::Status WorkerRun::look(const ProgramRunner &runner, int64_t number, const std::string &run) {
+  return numerics && numerics->look(runner, number, run) ? askToCompare() : absl::OkStatus();
+}
+
+absl::Status WorkerRun::askToCompare() {
+  if (artifact.plan().world_size() <= 1)
+    return compareFindings();
+  if (context.gate && context.request)
+    context.request({StepEvent::Compare});
+  return absl::OkStatus();
+}
+
+/// Every worker calls it at the same place. The one that was first to find a value that is not finite fails with that; the
+/// others with the error by which the job ends then.
+absl::Status WorkerRun::compareFindings() {
+  if (!numerics)
+    return absl::OkStatus();
+  DGC_ASSIGN_OR_RETURN(std::optional<NumericsWatch::First> found, numerics->compare());
+  if (!found)
+    return std::exchange(lossError, absl::OkStatus());
+  if (options.onNan == OnNan::Warn) {
+    print(str("warning: ", found->message));
+    LogEvent event{"warning"};
+    event.step = state.step;
+    event.message = found->message;
+    log(event);
+    numerics.reset(); // it was the first
+    return absl::OkStatus();
+  }
+  if (found->rank != context.transport.rank())
+    DGC_RETURN_IF_ERROR(context.gather("").status()); // that worker does not come
+  return withExitCode(absl::OutOfRangeError(str(found->message, "; ", options.save.empty() ? "" : "nothing is saved; ",
+                                                "lower the learning rate, look at the data, or continue with "
+                                                "--on-nan=warn")),
+                      ExitCode::NotFinite);
 }
 
 /// Reports a loss that is not finite, on rank 0: as an error, or as a warning for the first one after a finite one.
@@ -311,8 +362,10 @@ absl::Status WorkerRun::evaluate(FedProgram &program, std::string_view split, st
   Feed &feed = *program.feed;
   enter("evaluating");
   feed.seek({0, 0});
+  DGC_RETURN_IF_ERROR(compareFindings()); // of the training so far
   DGC_RETURN_IF_ERROR(executor->resetTotals());
   ReportedValues reported(*program.runner);
+  int64_t collectedRuns = 0;
   AreaMetrics areas(artifact.plan(), *program.runner, context.transport.rank());
   WeightedMeans means;
   TimeNs begin = clock.now();
@@ -326,6 +379,9 @@ absl::Status WorkerRun::evaluate(FedProgram &program, std::string_view split, st
     DGC_RETURN_IF_ERROR(program.runner->submit(static_cast<uint64_t>(state.step + i - 1)));
     while (valid.size() >= (i == feed.stepsPerEpoch() ? 1 : program.runner->depth())) {
       DGC_RETURN_IF_ERROR(program.runner->collect());
+      if (numerics) // compared at the end
+        numerics->look(*program.runner, collectedRuns, str("batch ", collectedRuns, " of ", program.runner->name()));
+      ++collectedRuns;
       reported.read();
       means.add(reported, static_cast<double>(valid.front()));
       areas.add(valid.front());
@@ -335,6 +391,7 @@ absl::Status WorkerRun::evaluate(FedProgram &program, std::string_view split, st
       task.advance();
     }
   }
+  DGC_RETURN_IF_ERROR(compareFindings());
   DGC_ASSIGN_OR_RETURN(std::vector<Metric> ofAll, areas.gather(context.gather));
   if (!first())
     return absl::OkStatus();

@@ -58,6 +58,8 @@ absl::Status WorkerRun::prepare() {
   if (isResumed)
     DGC_RETURN_IF_ERROR(takeProgress(restored.extra));
   tellFigures();
+  if (NumericsWatch::isNeeded(artifact.plan()))
+    numerics = std::make_unique<NumericsWatch>(artifact.plan(), context.transport.rank(), context.gather);
   state.planDigest = artifact.digestHex();
   state.producer = artifact.plan().producer() ? artifact.plan().producer()->str() : "";
   if (!options.data.empty()) {
@@ -191,7 +193,12 @@ absl::Status WorkerRun::runCalls(const std::string &entry) {
   fed = calls.digest();
   DGC_RETURN_IF_ERROR(compareOptions());
   Task task("calling", options.feed.size(), Task::Things, "files");
-  DGC_RETURN_IF_ERROR(calls.run(state.step, clock, [&](const CallReport &made) {
+  auto behind = [&](size_t index) -> absl::Status {
+    if (numerics)
+      numerics->look(*executor->program(entry), static_cast<int64_t>(index), str("call ", index, " of ", entry));
+    return compareFindings();
+  };
+  DGC_RETURN_IF_ERROR(calls.run(state.step, clock, behind, [&](const CallReport &made) {
     task.advance();
     std::string text = formatMeans(made.loss, made.metrics);
     print(str(options.feed[made.index], text.empty() ? "" : "  ", text, formatTables(made.metrics, options.logJson)));

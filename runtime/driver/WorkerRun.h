@@ -4,6 +4,7 @@
 #include "runtime/base/OutputFile.h"
 #include "runtime/driver/Checkpoints.h"
 #include "runtime/driver/Inputs.h"
+#include "runtime/driver/NumericsWatch.h"
 #include "runtime/driver/Predictions.h"
 #include "runtime/driver/RunLog.h"
 #include "runtime/driver/State.h"
@@ -53,6 +54,9 @@ private:
   void printNews();
   absl::Status submitStep();
   absl::Status collectStep(ReportedValues &reported);
+  absl::Status look(const ProgramRunner &runner, int64_t number, const std::string &run);
+  absl::Status askToCompare();
+  absl::Status compareFindings();
   absl::Status checkLoss(std::string_view of, int64_t step, std::optional<double> loss);
   absl::StatusOr<bool> endEpoch(int64_t epoch);
   absl::Status evaluate(FedProgram &program, std::string_view split, std::optional<int64_t> epoch);
@@ -121,9 +125,11 @@ private:
   std::vector<Metric> evaluated;
   std::optional<double> bestValue; // of --keep-best
   int64_t bestStep = -1, evaluationsSinceBest = 0;
-  int64_t totalSteps = 0;               // of this run
-  TimeNs epochBegan = 0, collected = 0; // when the last step was
-  bool lossIsFinite = true;             // of the step or evaluation before
+  int64_t totalSteps = 0;                  // of this run
+  TimeNs epochBegan = 0, collected = 0;    // when the last step was
+  bool lossIsFinite = true;                // of the step or evaluation before
+  std::unique_ptr<NumericsWatch> numerics; // of a plan that checks values, until it has warned
+  absl::Status lossError; // that of the loss, until it is known whether a value before it is not finite
 };
 
 } // namespace dgc::rt

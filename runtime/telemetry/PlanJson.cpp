@@ -4,6 +4,7 @@
 #include "runtime/artifact/Describe.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Numerics.h"
 #include "runtime/artifact/PlanTraffic.h"
 #include "runtime/artifact/Spelling.h"
 
@@ -165,8 +166,14 @@ template <typename T> static Json signature(const Plan &plan, const T &t) {
 
 static Json output(const Plan &plan, const Output &o) {
   Json json = signature(plan, o);
-  if (o.over())
+  if (rt::isNumericsOutput(o)) {
+    for (const rt::CheckedValue &value :
+         rt::readChecks(o.over()->string_view()).value_or(std::vector<rt::CheckedValue>()))
+      json["checks"].push_back(
+          {{"name", value.name}, {"what", value.what}, {"dtype", value.dtype}, {"shape", value.shape}});
+  } else if (o.over()) {
     json["over"] = text(o.over());
+  }
   if (o.function() != MetricFunction::Identity)
     json["function"] = rt::spelled(o.function());
   return json;

@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/Enums.h"
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Numerics.h"
 #include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
 
@@ -65,6 +66,8 @@ static std::string compareInput(const artifact::Program &program, const artifact
 
 static std::string compareOutput(const artifact::Program &program, const artifact::Output &mine,
                                  const ModelProgram &model) {
+  if (rt::isNumericsOutput(mine))
+    return ""; // no value of the model
   const ModelResult *other =
       find(model.results, mine.name()->string_view(), [](const ModelResult &each) { return !each.isVariable; });
   if (!other)

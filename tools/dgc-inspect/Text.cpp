@@ -4,6 +4,7 @@
 #include "runtime/artifact/Describe.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Numerics.h"
 #include "runtime/artifact/PlanTraffic.h"
 #include "runtime/artifact/Spelling.h"
 #include "runtime/base/Status.h"
@@ -122,6 +123,10 @@ private:
 
   /// What is reported of a metric that is no mean.
   static std::string reported(const Output &o) {
+    if (rt::isNumericsOutput(o))
+      return ", of " +
+             rt::counted(rt::readChecks(o.over()->string_view()).value_or(std::vector<rt::CheckedValue>()).size(),
+                         "value");
     if (o.function() == MetricFunction::AreaUnderCurve)
       return ", area_under_curve of all examples with the labels " + text(o.over());
     if (o.function() == MetricFunction::Last)
