@@ -378,7 +378,8 @@ private:
                           .overlap = overlaps,
                           .scatterToServers = servers != 0,
                           .forbid = asked().forbid,
-                          .maxReplicatedBytes = asked().maxReplicatedBytes.bytes};
+                          .maxReplicatedBytes = asked().maxReplicatedBytes.bytes,
+                          .checkNumerics = asked().checkNumerics};
     phases.kernel = {
         .target = asked().target, .epilogues = asked().epilogues, .fixedArithmetic = asked().deterministic.count != 0};
     phases.schedule = {.overlap = isDistributed && overlaps};

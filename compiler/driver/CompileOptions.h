@@ -8,6 +8,7 @@
 #include "compiler/driver/Strategies.h"
 #include "compiler/target/Target.h"
 #include "passes/communicate/LinkModel.h"
+#include "passes/communicate/NumericsChecks.h"
 #include "runtime/artifact/dgcx_generated.h"
 
 namespace dgc {
@@ -74,6 +75,7 @@ struct CompileOptions {
   std::vector<std::string> forbid;
   ByteCount maxReplicatedBytes;
   bool noPadding = false, withSemantics = false;
+  NumericsChecks checkNumerics = NumericsChecks::Off;
   ByteCount memoryLimit;
   VirtualShards deterministic;
   std::vector<std::string> insertPass, inputShape, blocks;
@@ -121,6 +123,10 @@ struct CompileOptions {
     b("no-padding", o.noPadding, "", "Refuse a dimension that its mesh axes do not divide");
     b("with-semantics", o.withSemantics, "",
       "The plan also says what each kernel computes, in a form that no target runs: what dgc-verify checks");
+    b("check-numerics", o.checkNumerics, "WHAT",
+      "A run says where the first number that is not finite came about: results (or no value) checks gradients and "
+      "what a "
+      "step gives; every-op all values, which is slow");
     b("insert-pass", o.insertPass, "after:PHASE=PASS,..",
       "Run passes after a phase, and its verifier again; those of plug-ins and of dgc-opt; repeatable");
     b("input-shape", o.inputShape, "NAME=8x3x224x224,..",

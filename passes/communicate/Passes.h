@@ -7,6 +7,7 @@
 #include "dialects/dist/Dist.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/communicate/LinkModel.h"
+#include "passes/communicate/NumericsChecks.h"
 
 namespace dgc {
 

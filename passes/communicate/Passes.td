@@ -178,6 +178,49 @@ def OrderCollectivesPass : Pass<"dgc-order-collectives", "::mlir::ModuleOp"> {
   }];
 }
 
+def CheckNumericsPass : Pass<"dgc-check-numerics", "::mlir::ModuleOp"> {
+  let summary = "programs look for numbers that are not finite";
+  let description = [{
+    Input: functions whose communication is in order. Output: functions with one more result, `check_numerics`, a prediction
+    that has no examples. It has a row of three i64 for each value that is checked (runtime/artifact/Numerics.h), and each
+    device has rows of its own. `dgc.over` says what the rows are: the op, its place in the model, what the value is for, and
+    where it is in the order of the step. A worker reads them after a step. Nothing that a function gives changes, and nothing
+    is communicated more; a function without floating-point values stays as it is.
+
+    `values=results`: outputs, new values of variables, what is sent, and what of these is computed before it is combined or
+    updated: the local part of the loss, and the gradients. All elements that are not finite count.
+    `values=every-op`: the values of all ops. An element counts only if the op is at fault: if it is NaN and no operand is, or
+    infinite and all operands are finite, where operands of an elementwise op are the elements at the same place, and those of
+    other ops all elements. So masks of -inf pass, and what becomes NaN because of them does not. Elements that a `dgc.select`
+    leaves out again do not count. Of arguments NaN counts.
+
+    What depends on the scale of the loss (`--precision=f16`) does not count in a step that makes that smaller: such a step is
+    skipped. In a loop the row is that of the first round in which something was found. Elements of the padding of a block do
+    not count in what a function gives; those of other values do.
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {dgc.output = "y", ..}) {
+      %y = dgc.log %x : tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    // becomes
+    func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {dgc.output = "y", ..},
+                                        tensor<1x3xi64> {dgc.output = "check_numerics", dgc.over = "..", ..}) {
+      %y = dgc.log %x : tensor<4xf32>
+      %finite = dgc.is_finite %y : tensor<4xf32>
+      %wrong = dgc.not %finite : tensor<4xi1>
+      ... // how many, and the first
+      %row = dgc.concatenate %count, %first, %round dim 1 : tensor<1x1xi64>, ..
+      return %y, %row : tensor<4xf32>, tensor<1x3xi64>
+    }
+    ```
+  }];
+  let options = [Option<"values", "values", "::dgc::NumericsChecks", "::dgc::NumericsChecks::Results",
+                        "results or every-op">];
+  let statistics = [Statistic<"numChecked", "checked", "Values that are checked">];
+  let dependentDialects = ["::dgc::DGCDialect", "::dgc::dist::DistDialect"];
+}
+
 def VerifyCommunicatePass : Pass<"dgc-verify-communicate", "::mlir::ModuleOp"> {
   let summary = "prove that communication comes to an end";
   let description = [{

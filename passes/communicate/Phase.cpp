@@ -28,5 +28,7 @@ void dgc::buildCommunicatePhase(mlir::OpPassManager &manager, const CommunicateO
       manager.addPass(createHierarchicalAllReducePass({.links = options.links}));
     manager.addPass(createOrderCollectivesPass());
   }
+  if (options.checkNumerics != NumericsChecks::Off)
+    manager.addPass(createCheckNumericsPass({.values = options.checkNumerics}));
   manager.addPass(createVerifyCommunicatePass());
 }

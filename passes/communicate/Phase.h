@@ -5,6 +5,7 @@
 #define DGC_PASSES_COMMUNICATE_PHASE_H
 
 #include "passes/communicate/LinkModel.h"
+#include "passes/communicate/NumericsChecks.h"
 
 namespace mlir {
 class OpPassManager;
@@ -19,6 +20,7 @@ struct CommunicateOptions {
   bool scatterToServers = false;
   std::vector<std::string> forbid;
   int64_t maxReplicatedBytes = -1;
+  NumericsChecks checkNumerics = NumericsChecks::Off;
 
   template <class Binder> void bind(Binder &b) {
     b("distributed", distributed, "there is a mesh; else nothing is done");
@@ -27,6 +29,7 @@ struct CommunicateOptions {
     b("scatter-to-servers", scatterToServers, "each worker sends parameter servers its part of the gradients");
     b("forbid", forbid, "collectives that must not be needed");
     b("max-replicated-bytes", maxReplicatedBytes, "the largest value that may become whole on all devices; -1: any");
+    b("check-numerics", checkNumerics, "results or every-op: programs check values for numbers that are not finite");
   }
 };
 

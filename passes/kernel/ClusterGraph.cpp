@@ -7,6 +7,7 @@
 #include "dialects/exec/Exec.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/analysis/Checks.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
@@ -61,6 +62,7 @@ ClusterGraph::ClusterGraph(Block &block, SizeDecisions &decide) : block(block), 
     Cluster cluster;
     cluster.ops.push_back(id);
     cluster.slot = op.getDiscardableAttr(dist::kSlotAttr);
+    cluster.isCheck = isCheck(&op);
     cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
     cluster.heavy = op.hasTrait<StandaloneKernel>();
     cluster.places = placesOf(&op);

@@ -44,6 +44,7 @@ struct Cluster {
   int64_t recompute = -1;  // the number of what is computed again in the backward pass; -1: nothing is
   mlir::Attribute slot;    // of a pipeline's schedule; ops of different slots are not for one kernel
   uint64_t places = 1;     // the product, over the values, of the numbers of places at which users read them
+  bool isCheck = false;    // of values that others compute (dgc-check-numerics)
   bool fusible = false, heavy = false, hasRows = false, hasOther = false, onlyReductions = false;
 
   int64_t size() const {

@@ -117,9 +117,9 @@ private:
   }
 
   bool fusible(unsigned a, unsigned b) const {
-    return clusters[a].slot == clusters[b].slot && clusters[a].fusible && clusters[b].fusible && !clusters[a].heavy &&
-           !clusters[b].heavy && !areOfDifferentMicrobatches(clusters[a], clusters[b]) &&
-           mayShareLifetime(clusters[a], clusters[b]);
+    return clusters[a].slot == clusters[b].slot && clusters[a].isCheck == clusters[b].isCheck && clusters[a].fusible &&
+           clusters[b].fusible && !clusters[a].heavy && !clusters[b].heavy &&
+           !areOfDifferentMicrobatches(clusters[a], clusters[b]) && mayShareLifetime(clusters[a], clusters[b]);
   }
 
   /// What is computed again goes with what comes after it, not with what was there before: that is to be gone by then.
@@ -227,17 +227,17 @@ private:
     }
   }
 
-  /// The elementwise clusters that nothing depends on, the updates of the variables, become one kernel, or several
+  /// The elementwise clusters that nothing but checks depends on, the updates of the variables, become one kernel, or several
   /// where there are many of them: code that is too long takes long to compile, and kernels of the same code are one.
   void fuseUpdates() {
     int64_t first = -1;
     for (unsigned id = 0; id < ops.size(); ++id) {
       unsigned cluster = find(id);
       const Cluster &info = clusters[cluster];
-      if (cluster != id || !info.fusible || info.heavy || info.hasRows || info.hasOther)
+      if (cluster != id || !info.fusible || info.heavy || info.hasRows || info.hasOther || info.isCheck)
         continue;
       bool isLast = true;
-      forEachSuccessor(cluster, [&](unsigned) { isLast = false; });
+      forEachSuccessor(cluster, [&](unsigned next) { isLast &= clusters[next].isCheck; });
       if (!isLast)
         continue;
       if (first < 0 || clusters[first].ops.size() + info.ops.size() > maxUpdateOps)
