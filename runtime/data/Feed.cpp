@@ -84,7 +84,7 @@ absl::StatusOr<Feed::Source> Feed::bindRows(const InputSpec &input, const FeedOp
   if (batched) {
     size_t d = static_cast<size_t>(input.batchDim);
     source.firstRow = start[d];
-    source.rows = shape[d];
+    source.rows = extents[d]; // in the padding of the block the last sample again: it is computed with, too
     source.localRowBytes = *byteSize(input.dtype, std::span(extents).subspan(d + 1));
     // A row leaves the batch dimension out. In memory that is between the dimensions around it: the next one is as
     // far apart as both together; where there is no next one, one of size 1 is.
