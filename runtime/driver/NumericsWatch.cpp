@@ -78,9 +78,9 @@ static std::string roundText(std::span<const int64_t> loops, int64_t round) {
 
 std::string NumericsWatch::describe(const CheckedValue &value, const int64_t *row, const std::string &run) const {
   static constexpr std::string_view kinds[] = {"NaN", "inf", "-inf"};
-  int64_t elements = 1;
+  uint64_t elements = 1; // unsigned: what a plan says of it may overflow
   for (int64_t extent : value.shape)
-    elements *= extent;
+    elements *= static_cast<uint64_t>(extent);
   const int64_t first = row[kFirstColumn];
   const std::string_view kind = kinds[std::min<int64_t>(first & 3, 2)];
   std::string shape;
