@@ -19,7 +19,8 @@ enum class ExitCode : int {
                    // other plan, missing workers
   PeerFailed = 6,  // another worker died or reported an error
   Machine = 7,     // this machine lacks what the plan needs (CPU features, memory)
-  NotFinite = 8,   // the loss is infinite or no number, and --on-nan=stop
+  NotFinite = 8,   // the loss, or a value that the plan checks, is infinite or no number, and
+                   // --on-nan=stop
   Network = 9,     // workers cannot exchange data: a connection is lost or blocked, or
                    // all of them wait for each other
   Different = 10,  // dgc-verify: the plan computes something else than its model

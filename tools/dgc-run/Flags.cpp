@@ -45,7 +45,8 @@ Exit codes:
        plan, missing workers)
   6    another worker died or reported an error
   7    this machine lacks what the plan needs, or a limit (ulimit) is too low
-  8    the loss is infinite or no number (see --on-nan)
+  8    the loss, or a value that the plan checks, is infinite or no number (see
+       --on-nan)
   9    workers cannot exchange data: a connection is lost or blocked
   75   stopped by a signal, and saved: the same command with --resume goes on
   130  interrupted)";
@@ -276,7 +277,8 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
   app.add_option_function<std::string>(
          "--on-nan",
          [&run](const std::string &text) { run.onNan = text == "stop" ? rt::OnNan::Stop : rt::OnNan::Warn; },
-         "A loss that is infinite or no number: stop ends the job with code 8 and saves nothing, warn says so and goes "
+         "A loss, or a value that the plan checks, that is infinite or no number: stop ends the job with code 8 and "
+         "saves nothing, warn says so and goes "
          "on")
       ->check(oneOf({"stop", "warn"}))
       ->default_str("stop");
