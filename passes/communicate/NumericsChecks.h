@@ -30,7 +30,7 @@ public:
     return false;
   }
   ValueExpected getValueExpectedFlagDefault() const { return ValueOptional; }
-  void printOptionDiff(const Option &, dgc::NumericsChecks, OptionValue<dgc::NumericsChecks>, size_t) const {}
+  void printOptionDiff(const Option &, dgc::NumericsChecks, const OptionValue<dgc::NumericsChecks> &, size_t) const {}
   StringRef getValueName() const override { return "name"; }
   void anchor() override {}
 };

@@ -1,5 +1,7 @@
 #include "passes/communicate/NumericsRows.h"
 
+#include "dialects/dist/Dist.h"
+
 using namespace mlir;
 
 namespace dgc {
