@@ -265,7 +265,7 @@ absl::Status WorkerRun::collectStep(ReportedValues &reported) {
     log(event);
   }
   collected = now;
-  const absl::Status loss = checkLoss("loss", step, reported.loss());
+  absl::Status loss = checkLoss("loss", step, reported.loss());
   if (loss.ok() || !numerics)
     return loss;
   if (!std::exchange(lossError, loss).ok())
