@@ -4,8 +4,8 @@
 
 #include "runtime/base/Clock.h"
 #include "runtime/base/ClockOffset.h"
-#include "runtime/cluster/Messages.h"
 #include "runtime/cluster/Credentials.h"
+#include "runtime/cluster/Messages.h"
 #include "runtime/collective/StepGate.h"
 #include "runtime/collective/Transport.h"
 
