@@ -27,8 +27,9 @@ struct EntrySignature {
 /// The function that a program begins with: the public one or, where there are several, `@main`. Fails with a diagnostic.
 llvm::FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module);
 
-/// Lets donated arguments become the results that are in the same places of the values in Python, where names say so.
-void pairStateByPaths(mlir::func::FuncOp function);
+/// Lets donated arguments become the results that are in the same places of the values in Python, where names say so. `warns` of
+/// a guess where they do not.
+void pairStateByPaths(mlir::func::FuncOp function, bool warns);
 
 /// Fails, with a diagnostic, where the parts contradict each other.
 llvm::FailureOr<EntrySignature> signatureOf(mlir::func::FuncOp function);

@@ -154,7 +154,7 @@ LogicalResult applyOptions(ModuleOp module, const ImportOptions &options) {
   FailureOr<func::FuncOp> entry = findEntry(module);
   if (failed(entry))
     return failure();
-  pairStateByPaths(*entry);
+  pairStateByPaths(*entry, /*warns=*/options.signature.empty());
   return options.signature.empty() ? success() : applySignature(*entry, options.signature);
 }
 

@@ -13,10 +13,10 @@ using namespace mlir;
 namespace dgc::import {
 
 namespace {
-/// A donated argument, by the parameter that it is a part of and where in it.
+/// A donated argument, and where in a parameter it is.
 struct Donated {
   unsigned argument;
-  StringRef parameter, path;
+  StringRef path;
 };
 
 class PathPairs {
@@ -37,10 +37,8 @@ public:
       if (std::optional<unsigned> result = aliasOf(i);
           result && !pairs.contains(i) && llvm::is_contained(taken, *result))
         function.removeArgAttr(i, kAliasingAttr);
-    warnOfGuesses();
   }
 
-private:
   /// Without names the order of aliases counts, which is that of the state where all of it is donated and comes back.
   void warnOfGuesses() {
     if (!parameters.empty() || llvm::any_of(function.getArguments(),
@@ -62,6 +60,7 @@ private:
     }
   }
 
+private:
   std::optional<unsigned> aliasOf(unsigned argument) {
     auto alias = function.getArgAttrOfType<IntegerAttr>(argument, kAliasingAttr);
     return alias ? std::optional(static_cast<unsigned>(alias.getValue().getLimitedValue(UINT32_MAX))) : std::nullopt;
@@ -75,7 +74,7 @@ private:
         continue;
       StringRef name = nameOf(argument.getLoc());
       if (const size_t end = name.find_first_of("[."); end != StringRef::npos)
-        parameters[name.take_front(end)].push_back({i, name.take_front(end), name.drop_front(end)});
+        parameters[name.take_front(end)].push_back({i, name.drop_front(end)});
     }
   }
 
@@ -138,6 +137,11 @@ private:
 };
 } // namespace
 
-void pairStateByPaths(func::FuncOp function) { PathPairs(function).run(); }
+void pairStateByPaths(func::FuncOp function, bool warns) {
+  PathPairs pairs(function);
+  pairs.run();
+  if (warns)
+    pairs.warnOfGuesses();
+}
 
 } // namespace dgc::import
