@@ -15,7 +15,7 @@ struct CredentialFiles {
   std::string secret; ///< --job-secret
 };
 
-/// Each that there is has to hold; without any, whoever can connect may join.
+/// Each that there is has to hold; without any, every process that can connect may join.
 struct Credentials {
   std::string secret;                              ///< of the job; empty: it has none
   std::shared_ptr<const TlsIdentity> certificates; ///< null: none

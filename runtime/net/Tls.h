@@ -47,7 +47,7 @@ private:
 enum class TlsSide { Connector, Acceptor };
 
 /// One connection: carries bytes between a TLS connection and a plain socket of this process, which has the other end. Never
-/// blocks; whoever drives it waits for what events() says, and calls advance().
+/// blocks; its caller waits for what events() says, and calls advance().
 ///
 /// An acceptor that accepts the proof of the other end says so with one byte, which no plain socket sees: before that a
 /// connector does not know whether it was accepted.

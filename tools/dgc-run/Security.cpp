@@ -34,7 +34,7 @@ void dgc::tool::addSecurityFlags(CLI::App &app, Flags &flags) {
       ->type_name("FILE")
       ->group(group);
   app.add_flag("--insecure", flags.insecure,
-               "Accept addresses other than loopback without certificates and secret: whoever reaches the "
+               "Accept addresses other than loopback without certificates and secret: every process that reaches the "
                "coordinator may join, and read and change what workers say. Only in a network that you trust")
       ->group(group);
   app.add_option("--sandbox", flags.sandbox,
