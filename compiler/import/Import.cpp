@@ -64,12 +64,47 @@ static OwningOpRef<ModuleOp> parseAny(llvm::SourceMgr &sources, MLIRContext *con
   return module;
 }
 
+/// An error for arguments whose sizes are open, as those that jax.export calls symbolic.
+static LogicalResult checkSizes(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    for (auto [i, argument] : llvm::enumerate(function.getArgumentTypes()))
+      if (auto type = dyn_cast<RankedTensorType>(argument); type && !type.hasStaticShape() && function.isPublic())
+        return function.emitError() << "argument " << i << " of @" << function.getSymName() << " has the type " << type
+                                    << ", with open sizes, as symbolic dimensions are; export the program with the "
+                                       "sizes that it is to run with";
+  return success();
+}
+
+/// Places in the file for what says none: bytecode has no lines, and names of arguments are in the place of theirs.
+static void addLocations(ModuleOp module, StringRef file) {
+  auto place = FileLineColLoc::get(module.getContext(), file, 0, 0);
+  auto add = [&](Operation *op) {
+    if (isa<UnknownLoc>(op->getLoc()))
+      op->setLoc(place);
+  };
+  add(module);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    add(function);
+    for (BlockArgument argument : function.getArguments())
+      if (auto name = dyn_cast<NameLoc>(argument.getLoc()); name && isa<UnknownLoc>(name.getChildLoc()))
+        argument.setLoc(NameLoc::get(name.getName(), place));
+  }
+}
+
+/// The first look at what was parsed; sizes come first, as ops have more to say of them.
+static OwningOpRef<ModuleOp> verified(OwningOpRef<ModuleOp> module, llvm::SourceMgr &sources) {
+  if (module)
+    addLocations(*module, sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier());
+  return module && succeeded(checkSizes(*module)) && succeeded(verify(*module)) ? std::move(module)
+                                                                                : OwningOpRef<ModuleOp>();
+}
+
 /// Parses bytecode, and makes StableHLO of it.
 static OwningOpRef<ModuleOp> parseUnprotected(llvm::SourceMgr &sources, MLIRContext *context, Format format) {
   OwningOpRef<ModuleOp> module = parseAny(sources, context);
   if (module && format == Format::PortableArtifact)
     module = convertVhlo(*module);
-  return module && succeeded(verify(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
+  return verified(std::move(module), sources);
 }
 
 /// Parses what a child wrote, which is sound.
@@ -136,9 +171,11 @@ OwningOpRef<ModuleOp> parseStableHLO(llvm::SourceMgr &sources, MLIRContext *cont
         << "exported.mlir_module_serialized";
     return {};
   }
-  const bool isWritten = isBytecode(sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef());
+  const llvm::MemoryBuffer &file = *sources.getMemoryBuffer(sources.getMainFileID());
   OwningOpRef<ModuleOp> module =
-      isWritten ? parseBytecode(sources, context, format) : parseSourceFile<ModuleOp>(sources, context);
+      isBytecode(file.getMemBufferRef())
+          ? parseBytecode(sources, context, format)
+          : verified(parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false)), sources);
   return module && succeeded(checkOrder(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
 }
 

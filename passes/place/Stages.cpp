@@ -169,10 +169,23 @@ llvm::DenseSet<Operation *> forwardOps(func::FuncOp function) {
   return forward;
 }
 
+/// Whether a value is an argument, or a variable whose rows are arguments.
+static bool isArgument(Value value) {
+  auto rows = value.getDefiningOp<ConcatenateOp>();
+  return isa<BlockArgument>(value) || (rows && llvm::all_of(rows.getInputs(), llvm::IsaPred<BlockArgument>));
+}
+
+/// Whether an op is the derivative with respect to an argument. Others are a part of what an imported step computes, such as
+/// the derivative of its loss with respect to logits, and are placed as forward ops.
+static bool trains(Operation &op) {
+  auto gradient = dyn_cast<GradientOp>(op);
+  return gradient && llvm::any_of(gradient.getWrt(), isArgument);
+}
+
 llvm::DenseSet<Operation *> backwardOps(func::FuncOp function) {
   llvm::DenseSet<Operation *> ops;
   for (Operation &op : function.getBody().front())
-    if (isa<GradientOp>(op) || llvm::any_of(op.getOperands(), [&](Value operand) {
+    if (trains(op) || llvm::any_of(op.getOperands(), [&](Value operand) {
           return operand.getDefiningOp() && ops.contains(operand.getDefiningOp());
         }))
       ops.insert(&op);

@@ -53,7 +53,7 @@ private:
 /// The ops that loss, metrics and outputs depend on, those in loops across stages included.
 llvm::DenseSet<mlir::Operation *> forwardOps(mlir::func::FuncOp function);
 
-/// The ops of a function that follow from a gradient.
+/// The ops of a function that follow from a gradient with respect to arguments.
 llvm::DenseSet<mlir::Operation *> backwardOps(mlir::func::FuncOp function);
 
 /// The forward ops that follow from a variable, in order: the ones to be placed. What follows from data alone is near its

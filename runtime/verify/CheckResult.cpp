@@ -21,11 +21,11 @@ std::string describe(const CheckResult &verdict) {
   std::string text =
       rt::str("equal: a difference is missed with a probability below ", rt::spelledProbability(verdict.bits), "\n");
   for (const CheckResult::Program &program : verdict.programs) {
-    text +=
-        rt::str("  ", program.name, ": ", rt::counted(program.runs, "run"), " with ",
-                absl::StrJoin(std::set<int64_t, std::greater<>>(program.validCounts.begin(), program.validCounts.end()),
-                              " or "),
-                " examples\n");
+    const std::set<int64_t, std::greater<>> counts(program.validCounts.begin(), program.validCounts.end());
+    text += rt::str("  ", program.name, ": ", rt::counted(program.runs, "run"));
+    if (counts != std::set<int64_t, std::greater<>>{0}) // of a model with a batch
+      text += rt::str(" with ", absl::StrJoin(counts, " or "), " examples");
+    text += "\n";
   }
   text += rt::str("  ", rt::counted(verdict.workers, "worker"), ", ", verdict.values, " values compared, of degree ");
   text += absl::StrFormat("%.0f at most\n", verdict.degree);

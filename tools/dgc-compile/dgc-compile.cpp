@@ -282,11 +282,11 @@ static bool checkPhases(const dgc::CompileOptions &options) {
 }
 
 /// Null, with a message, where it cannot be read.
-static std::unique_ptr<llvm::MemoryBuffer> openInput(const std::string &path) {
+static std::unique_ptr<llvm::MemoryBuffer> openInput(const std::string &path, llvm::StringRef option = "") {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(path, &error);
   if (!file) {
-    llvm::errs() << "dgc-compile: " << error << "\n";
+    llvm::errs() << "dgc-compile: " << option << error << "\n";
   }
   return file;
 }
@@ -320,6 +320,9 @@ static std::optional<dgc::import::ImportOptions> importOptionsOfFlags(const dgc:
   }
   if (loss.empty() && !freeze.empty()) {
     llvm::errs() << "dgc-compile: --freeze is for a model that is trained, with --loss\n";
+    return std::nullopt;
+  }
+  if (!signature.empty() && !openInput(signature, "--signature: ")) {
     return std::nullopt;
   }
   return {{{loss, optimizer, freeze}, options.inputShape, signature, options.blocks, options.batch.value}};

@@ -29,3 +29,22 @@ dgc.state @w0 weight zeros rng 0 : tensor<8xf32>
 dgc.state @w0.momentum slot zeros rng 1 : tensor<8xf32>
 dgc.state @w1 weight zeros rng 2 : tensor<8xf32>
 dgc.state @w2 weight zeros rng 3 : tensor<8xf32>
+
+// -----
+
+// A derivative within an imported step is of the workers, and so is what follows from it; that of variables is left alone.
+// CHECK-LABEL: func.func @step
+// CHECK: dgc.gradient %{{.*}} wrt %{{[0-9]+}} {dist.stage = 0 : i64}
+// CHECK: dgc.multiply %{{.*}} {dist.stage = 0 : i64}
+// CHECK: dgc.gradient %{{.*}} wrt %{{[0-9]+}} :
+// CHECK: dgc.negate %{{[0-9]+}} :
+func.func @step(%w0: tensor<8xf32> {dgc.state = @w0}, %x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = dgc.add %x, %w0 : tensor<8xf32>
+  %1 = dgc.reduce sum %0 dims [0] : tensor<8xf32>
+  %2 = dgc.gradient %1 wrt %0 : tensor<f32>, tensor<8xf32>
+  %3 = dgc.multiply %2, %w0 : tensor<8xf32>
+  %4 = dgc.gradient %1 wrt %w0 : tensor<f32>, tensor<8xf32>
+  %5 = dgc.negate %4 : tensor<8xf32>
+  return %3, %5 : tensor<8xf32>, tensor<8xf32>
+}
+dgc.state @w0 weight zeros rng 0 : tensor<8xf32>
