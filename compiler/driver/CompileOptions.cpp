@@ -275,7 +275,7 @@ private:
     std::optional<PipelineSchedule> schedule = schedulePipeline(*s.pipeline, positions, microbatches, chunks, error);
     std::optional<PipelineTimes> times = schedule ? simulate(*schedule, {}) : std::nullopt;
     std::optional<SteadyState> steady = times ? findSteadyState(*schedule, *times) : std::nullopt;
-    return steady && steady->unrolled(2) ? microbatches : 0;
+    return steady && steady->canUnroll(2) ? microbatches : 0;
   }
 
   /// A loop of fewer layers is not worth what copies of their weights and activations cost.

@@ -163,6 +163,28 @@ std::optional<PipelineTimes> simulate(const PipelineSchedule &schedule, const Pi
   return times;
 }
 
+/// The longest part of slots[begin, end) in which each comes again `length` later and `period` micro-batches further.
+static std::optional<PipelineRounds> findRounds(const std::vector<SteadyState::Slot> &slots, size_t begin, size_t end,
+                                                size_t length, int period) {
+  PipelineRounds found;
+  found.length = length;
+  found.period = period;
+  auto comesAgain = [&](size_t at) {
+    SteadyState::Slot later = slots[at];
+    later.microbatch += period;
+    return slots[at + length] == later;
+  };
+  for (size_t at = begin; at + length < end; ++at) {
+    if (!comesAgain(at)) {
+      begin = at + 1;
+    } else if (at + 1 - begin > found.repeating) {
+      found.repeating = at + 1 - begin;
+      found.first = begin;
+    }
+  }
+  return found.delayed(0);
+}
+
 std::optional<SteadyState> findSteadyState(const PipelineSchedule &schedule, const PipelineTimes &times) {
   SteadyState state;
   std::vector<std::pair<double, SteadyState::Slot>> order;
@@ -178,45 +200,49 @@ std::optional<SteadyState> findSteadyState(const PipelineSchedule &schedule, con
   }
   // Interleaved positions take as many micro-batches through a stage as there are positions.
   state.hasChunks = schedule.chunks > 1;
-  state.period = state.hasChunks ? schedule.positions : 1;
-  state.length = state.slots.size() / schedule.microbatches * state.period;
-  auto comesAgain = [&](size_t at) {
-    SteadyState::Slot later = state.slots[at];
-    later.microbatch += state.period;
-    return state.slots[at + state.length] == later;
-  };
-  size_t begin = 0;
-  for (size_t at = 0; at + state.length < state.slots.size(); ++at) {
-    if (!comesAgain(at)) {
-      begin = at + 1;
-    } else if (at + 1 - begin > state.repeating) {
-      state.repeating = at + 1 - begin;
-      state.first = begin;
+  const int period = state.hasChunks ? schedule.positions : 1;
+  auto isForward = [](const SteadyState::Slot &slot) { return slot.kind == Kind::Forward; };
+  const auto turn = std::find_if_not(state.slots.begin(), state.slots.end(), isForward);
+  const bool isApart = std::none_of(turn, state.slots.end(), isForward);
+  const size_t middle = isApart ? turn - state.slots.begin() : 0;
+  for (auto [begin, end] : {std::pair<size_t, size_t>(0, middle), {middle, state.slots.size()}}) {
+    if (begin == end) {
+      continue;
     }
+    std::optional<PipelineRounds> loop =
+        findRounds(state.slots, begin, end, (end - begin) / schedule.microbatches * period, period);
+    if (!loop) {
+      return std::nullopt;
+    }
+    state.loops.push_back(*loop);
   }
-  return state.delayed(0);
+  return state;
 }
 
-std::optional<SteadyState> SteadyState::unrolled(int times) const {
-  SteadyState state = *this;
-  state.length *= times;
-  state.period *= times;
-  if (repeating + length < state.length) {
+bool SteadyState::canUnroll(int times) const {
+  return std::all_of(loops.begin(), loops.end(), [&](const PipelineRounds &loop) { return loop.unrolled(times); });
+}
+
+std::optional<PipelineRounds> PipelineRounds::unrolled(int times) const {
+  PipelineRounds longer = *this;
+  longer.length *= times;
+  longer.period *= times;
+  if (repeating + length < longer.length) {
     return std::nullopt;
   }
-  state.repeating = repeating + length - state.length;
-  return state.delayed(0);
+  longer.repeating = repeating + length - longer.length;
+  return longer.delayed(0);
 }
 
-std::optional<SteadyState> SteadyState::delayed(size_t slots) const {
+std::optional<PipelineRounds> PipelineRounds::delayed(size_t slots) const {
   if (repeating < slots + length) {
     return std::nullopt;
   }
-  SteadyState state = *this;
-  state.first += slots;
-  state.repeating -= slots;
-  state.rounds = static_cast<int>(state.repeating / length) + 1;
-  return state;
+  PipelineRounds later = *this;
+  later.first += slots;
+  later.repeating -= slots;
+  later.rounds = static_cast<int>(later.repeating / length) + 1;
+  return later;
 }
 
 static std::string textOf(const PipelineSlot &slot) {

@@ -76,8 +76,21 @@ struct PipelineTimes {
 /// When each slot begins, transfers taking no time. Nothing when some position waits for ever.
 std::optional<PipelineTimes> simulate(const PipelineSchedule &schedule, const PipelineCosts &costs);
 
-/// The slots of all positions by their begin, and the part in the middle in which the same ones come again and again, each
-/// time `period` micro-batches later.
+/// A part of a list of slots in which the same ones come again and again, each time `period` micro-batches later.
+struct PipelineRounds {
+  size_t first = 0, length = 0; // slots[first] begins the first round, which has `length` of them
+  int period = 1;
+  int rounds = 0;
+  size_t repeating = 0;                                  // from slots[first] on: how many come again `length` later
+  size_t end() const { return first + length * rounds; } // of the last round
+  /// The same with rounds that begin `slots` later. Nothing where there are fewer than two then.
+  std::optional<PipelineRounds> delayed(size_t slots) const;
+  /// The same with rounds of `times` as many micro-batches. Nothing where there are fewer than two then.
+  std::optional<PipelineRounds> unrolled(int times) const;
+};
+
+/// The slots of all positions by their begin, and where these are in a steady state: in one part in the middle, or, where all
+/// forward passes come before all backward passes, in a part of each.
 struct SteadyState {
   struct Slot {
     PipelineSlot::Kind kind;
@@ -85,19 +98,13 @@ struct SteadyState {
     bool operator==(const Slot &) const = default;
   };
   std::vector<Slot> slots;
-  size_t first = 0, length = 0; // slots[first] begins the first round, which has `length` of them
-  int period = 1;
-  int rounds = 0;
-  bool hasChunks = false;                                // several stages at a position
-  size_t end() const { return first + length * rounds; } // of the last round
-  /// The same with rounds that begin `slots` later. Nothing where there are fewer than two then.
-  std::optional<SteadyState> delayed(size_t slots) const;
-  /// The same with rounds of `times` as many micro-batches. Nothing where there are fewer than two then.
-  std::optional<SteadyState> unrolled(int times) const;
-  size_t repeating = 0; // from slots[first] on: how many come again `length` later
+  std::vector<PipelineRounds> loops; // in order
+  bool hasChunks = false;            // several stages at a position
+  /// Whether each loop has at least two rounds of `times` as many micro-batches.
+  bool canUnroll(int times) const;
 };
 
-/// The longest such part. Nothing where there are fewer than two rounds.
+/// The longest such parts. Nothing where there are fewer than two rounds.
 std::optional<SteadyState> findSteadyState(const PipelineSchedule &schedule, const PipelineTimes &times);
 
 /// A line for each position, a column for each unit of time: `0` to `9`, `a` to `z` for micro-batches (then again from

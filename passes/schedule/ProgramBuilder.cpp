@@ -148,23 +148,40 @@ void ProgramBuilder::lowerArguments() {
   }
 }
 
-/// Lets the step that computes `value` write it to `target`, a buffer that holds `old` (null: nothing) so far, where it comes
-/// after the last use of that, or is the last one and may overwrite it. In a loop, one that is the last use and may not
-/// overwrite it is followed by the copy at once, so that its result does not need memory until the end of the round.
+/// Lets the step that computes a root write it to `target`, a buffer that holds `old` (null: nothing) so far, where it comes
+/// after the last use of that, or is the last one and may overwrite it; of steps that overwrite each the result of the one
+/// before, all, where the first one may. False, with nothing placed, for others.
+bool ProgramBuilder::placeStep(Value root, Value target, Value old) {
+  auto step = root.getDefiningOp<StepOpInterface>();
+  if (!step || slices.contains(root)) {
+    return false;
+  }
+  const int64_t operand = step.getInplaceOperand(cast<OpResult>(root).getResultNumber()), here = position.lookup(step);
+  Value overwritten = operand >= 0 ? rootOf(step->getOperand(operand)) : Value();
+  const bool overwrites =
+      overwritten && llvm::count_if(step->getOperands(), [&](Value v) { return rootOf(v) == overwritten; }) == 1;
+  const int64_t last = old ? lastUse.lookup(old) : 0;
+  const bool isFirst = overwrites && overwritten == old;
+  const bool isNext = overwrites && !isFirst && lastUse.lookup(overwritten) == here &&
+                      overwritten.getParentBlock() == root.getParentBlock() && placeStep(overwritten, target, old);
+  if (!isNext && last >= here && !(last == here && isFirst)) {
+    return false;
+  }
+  slices[root] = {target};
+  ++inPlace;
+  return true;
+}
+
+/// Lets the step that computes `value` write it to `target`, where it may. In a loop, one that is the last use of `old` and may
+/// not overwrite it is followed by the copy at once, so that its result does not need memory until the end of the round.
 void ProgramBuilder::placeResult(Value value, Value target, Value old) {
   Value root = rootOf(value);
   auto step = root.getDefiningOp<StepOpInterface>();
-  if (!step || slices.contains(root)) {
+  if (!step || slices.contains(root) || placeStep(root, target, old)) {
     return;
   }
-  int64_t operand = step.getInplaceOperand(cast<OpResult>(root).getResultNumber());
-  auto reads = llvm::count_if(step->getOperands(), [&](Value v) { return rootOf(v) == old; });
-  bool overwrites = operand >= 0 && rootOf(step->getOperand(operand)) == old && reads == 1;
-  int64_t last = old ? lastUse.lookup(old) : 0, here = position.lookup(step);
-  if (last < here || (last == here && overwrites)) {
-    slices[root] = {target};
-    ++inPlace;
-  } else if (last == here && step->getParentOp() != function && rootOf(value) == value) {
+  const int64_t last = old ? lastUse.lookup(old) : 0;
+  if (last == position.lookup(step) && step->getParentOp() != function && rootOf(value) == value) {
     copiesAfter[step].push_back({root, target});
   }
 }

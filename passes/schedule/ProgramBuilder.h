@@ -42,6 +42,7 @@ private:
   void findUses(mlir::Block &block);
   void lowerArguments();
   void placeVariables();
+  bool placeStep(mlir::Value root, mlir::Value target, mlir::Value old);
   void placeResult(mlir::Value value, mlir::Value target, mlir::Value old);
   mlir::LogicalResult placeCollective(dist::CollectiveOpInterface op);
   void placeSend(dist::SendOp op);

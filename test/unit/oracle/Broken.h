@@ -38,6 +38,12 @@ inline std::optional<std::vector<uint8_t>> withoutLargest(const std::vector<uint
   if (!of)
     return std::nullopt;
   auto erase = [](artifact::ProgramT &program, size_t i) {
+    for (size_t at = 0; at < i; ++at) // a loop says how many steps are in it
+      if (artifact::WhileT *loop = program.steps[at]->action.AsWhile()) {
+        const size_t test = at + loop->test_steps, end = test + loop->body_steps;
+        loop->test_steps -= i <= test;
+        loop->body_steps -= i > test && i <= end;
+      }
     program.steps.erase(program.steps.begin() + static_cast<std::ptrdiff_t>(i));
   };
   if (const artifact::CollectiveT *gone = of->steps[at]->action.AsCollective()) {

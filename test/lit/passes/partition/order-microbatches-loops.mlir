@@ -1,5 +1,6 @@
 // RUN: dgc-opt %s -split-input-file -dgc-order-microbatches="name=1f1b" -verify-diagnostics | FileCheck %s
 // RUN: dgc-opt %s -split-input-file -dgc-order-microbatches="name=zb-h1" -verify-diagnostics | FileCheck %s --check-prefix=ZERO
+// RUN: dgc-opt %s -split-input-file -dgc-order-microbatches="name=gpipe" -verify-diagnostics | FileCheck %s --check-prefix=GPIPE
 // RUN: dgc-opt %s -split-input-file -dgc-order-microbatches="name=1f1b" -dgc-cut-programs -verify-diagnostics | FileCheck %s --check-prefix=CUT
 
 // Two stages, 12 micro-batches: the first slots, five rounds of two micro-batches, so that
@@ -24,6 +25,28 @@
 
 // The gradient of the weights comes after what is sent, and a micro-batch later on stage 1.
 // ZERO: dgc.while rounds
+
+// Forward passes are a loop, which fills arrays with what backward passes need, and these are another one. Both leave alone what
+// the other one adds up.
+// GPIPE-LABEL: func.func @train
+// GPIPE: dgc.constant dense<0.000000e+00> : tensor<12x4xf32>
+// GPIPE: dgc.tanh
+// GPIPE: dgc.dynamic_update_slice %{{[0-9]+}}, %{{.*}} at %{{.*}} dim 0 {{.*}}dist.stage = 0
+// GPIPE: %[[F:.*]]:{{[0-9]}} = dgc.while rounds 5 ({{.*}}) with
+// GPIPE: } do {
+// GPIPE-COUNT-2: dgc.tanh
+// GPIPE: dgc.dynamic_update_slice
+// GPIPE-NOT: dgc.negate
+// GPIPE: dgc.yield
+// GPIPE: dgc.dynamic_update_slice
+// GPIPE: dgc.while rounds {{[0-9]+}} ({{.*}}) with
+// GPIPE: } do {
+// GPIPE: %[[ROW:.*]] = dgc.gather %{{.*}}, %{{.*}} dim 0 {dist.slot = {{[0-9]+}} : i64, dist.stage = 1 : i64} : tensor<12x4xf32>
+// GPIPE-NEXT: dgc.reshape %[[ROW]] to [4]
+// GPIPE-NEXT: dgc.negate
+// GPIPE-NOT: dgc.tanh
+// GPIPE: dgc.yield
+// GPIPE: return
 
 // Each stage has a loop with what it needs of what is carried, and transfers in it.
 // CUT-LABEL: func.func @train_stage0

@@ -230,6 +230,39 @@ module {
 
 // -----
 
+// What a round overwrites twice is in the memory of what is carried both times; where that is read in between, the second is.
+// CHECK-LABEL: exec.program @twice
+// CHECK-DAG: %[[A:.*]] = exec.buffer private "carried0" : memref<6x4xf32>
+// CHECK-DAG: %[[B:.*]] = exec.buffer private "carried1" : memref<6x4xf32>
+// CHECK:     } do {
+// CHECK-NEXT:  exec.update_slice %[[A]], %[[W:.*]] at %[[I:.*]] dim 0 outs(%[[A]] :
+// CHECK-NEXT:  exec.update_slice %[[A]], %[[W]] at %[[J:.*]] dim 0 outs(%[[A]] :
+// CHECK-NEXT:  exec.update_slice %[[B]], %[[W]] at %[[I]] dim 0 outs(%[[C:[0-9]+]] :
+// CHECK-NEXT:  exec.launch @kernels::@k(%[[B]])
+// CHECK-NEXT:  exec.update_slice %[[C]], %{{.*}} at %[[J]] dim 0 outs(%[[B]] :
+module {
+  func.func @twice(%x: tensor<6x4xf32> {dgc.input = "x"}, %w: tensor<1x4xf32> {dgc.input = "w"}, %i: tensor<i32> {dgc.input = "i"}, %j: tensor<i32> {dgc.input = "j"}) -> (tensor<6x4xf32> {dgc.output = "y"}, tensor<6x4xf32> {dgc.output = "z"}) {
+    %0:2 = dgc.while rounds 6 (%a = %x, %b = %x) with (%v = %w, %m = %i, %n = %j) : tensor<6x4xf32>, tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32> {
+      %1 = exec.launch @kernels::@p(%m) : (tensor<i32>) -> tensor<i1>
+      dgc.condition %1 : tensor<i1>
+    } do {
+      %1 = exec.update_slice %a, %v at %m dim 0 : tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32> -> tensor<6x4xf32>
+      %2 = exec.update_slice %1, %v at %n dim 0 : tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32> -> tensor<6x4xf32>
+      %3 = exec.update_slice %b, %v at %m dim 0 : tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32> -> tensor<6x4xf32>
+      %4 = exec.launch @kernels::@k(%b) : (tensor<6x4xf32>) -> tensor<1x4xf32>
+      %5 = exec.update_slice %3, %4 at %n dim 0 : tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32> -> tensor<6x4xf32>
+      dgc.yield %2, %5 : tensor<6x4xf32>, tensor<6x4xf32>
+    }
+    return %0#0, %0#1 : tensor<6x4xf32>, tensor<6x4xf32>
+  }
+  module @kernels {
+    func.func private @k(tensor<6x4xf32>) -> tensor<1x4xf32>
+    func.func private @p(tensor<i32>) -> tensor<i1>
+  }
+}
+
+// -----
+
 // Both branches write the result where it is read.
 // CHECK-LABEL: exec.program @branch
 // CHECK-DAG: %[[P:.*]] = exec.buffer private "p" : memref<i1>

@@ -121,44 +121,54 @@ TEST(PipelineSchedule, NamesAreCheckedWithTheirConditions) {
 
 TEST(PipelineSchedule, SteadyState) {
   for (auto kind : {PipelineScheduleKind::OneForwardOneBackward, PipelineScheduleKind::ZeroBubbleH1,
-                    PipelineScheduleKind::Interleaved}) {
+                    PipelineScheduleKind::Interleaved, PipelineScheduleKind::GPipe}) {
     for (int positions : {2, 3, 4}) {
       const int chunks = kind == PipelineScheduleKind::Interleaved ? 2 : 1, microbatches = 8 * positions;
       std::string error;
       PipelineSchedule schedule = *schedulePipeline(kind, positions, microbatches, chunks, error);
       std::optional<SteadyState> steady = findSteadyState(schedule, *simulate(schedule, {}));
       ASSERT_TRUE(steady) << positions;
-      EXPECT_EQ(steady->period, chunks > 1 ? positions : 1);
-      for (int times : {1, 2}) {
-        for (size_t delay : {size_t{0}, steady->length - 1}) {
-          std::optional<SteadyState> state = steady->unrolled(times);
-          ASSERT_TRUE(state);
-          state = state->delayed(delay);
-          ASSERT_TRUE(state);
-          EXPECT_GE(state->rounds, 2);
-          ASSERT_LE(state->end(), state->slots.size());
-          // The slots of each round are those of the first one, later micro-batches.
-          for (size_t at = 0; at < state->length * state->rounds; ++at) {
-            SteadyState::Slot first = state->slots[state->first + at % state->length];
-            first.microbatch += static_cast<int>(at / state->length) * state->period;
-            EXPECT_TRUE(state->slots[state->first + at] == first) << at;
+      // All forward passes of gpipe come before all backward passes.
+      ASSERT_EQ(steady->loops.size(), kind == PipelineScheduleKind::GPipe ? 2 : 1);
+      EXPECT_TRUE(steady->canUnroll(2));
+      size_t outside = steady->slots.size(), length = 0;
+      for (const PipelineRounds &loop : steady->loops) {
+        EXPECT_EQ(loop.period, chunks > 1 ? positions : 1);
+        for (int times : {1, 2}) {
+          for (size_t delay : {size_t{0}, loop.length - 1}) {
+            std::optional<PipelineRounds> rounds = loop.unrolled(times);
+            ASSERT_TRUE(rounds);
+            rounds = rounds->delayed(delay);
+            ASSERT_TRUE(rounds);
+            EXPECT_GE(rounds->rounds, 2);
+            ASSERT_LE(rounds->end(), steady->slots.size());
+            // The slots of each round are those of the first one, later micro-batches.
+            for (size_t at = 0; at < rounds->length * rounds->rounds; ++at) {
+              SteadyState::Slot first = steady->slots[rounds->first + at % rounds->length];
+              first.microbatch += static_cast<int>(at / rounds->length) * rounds->period;
+              EXPECT_TRUE(steady->slots[rounds->first + at] == first) << at;
+            }
           }
         }
+        outside -= loop.length * loop.rounds;
+        length += loop.length;
       }
       // No more rounds would fit.
-      EXPECT_LT(steady->slots.size() - steady->length * steady->rounds, 3 * positions * steady->length);
+      EXPECT_LT(outside, 3 * positions * length);
     }
   }
 }
 
 TEST(PipelineSchedule, NoSteadyState) {
   auto steady = [](const PipelineSchedule &schedule) { return findSteadyState(schedule, *simulate(schedule, {})); };
-  EXPECT_FALSE(steady(scheduleGPipe(2, 64))); // what comes again is a pass of one kind, and then of the other
+  EXPECT_FALSE(steady(scheduleGPipe(2, 2)));
   EXPECT_FALSE(steady(scheduleOneForwardOneBackward(2, 2)));
-  std::optional<SteadyState> few = steady(scheduleOneForwardOneBackward(2, 4));
-  ASSERT_TRUE(few);
-  EXPECT_FALSE(few->unrolled(2));
-  EXPECT_FALSE(few->delayed(2 * few->length));
+  for (const PipelineSchedule &schedule : {scheduleOneForwardOneBackward(2, 4), scheduleGPipe(2, 4)}) {
+    std::optional<SteadyState> few = steady(schedule);
+    ASSERT_TRUE(few);
+    EXPECT_FALSE(few->canUnroll(2));
+    EXPECT_FALSE(few->loops.front().delayed(2 * few->loops.front().length));
+  }
 }
 
 TEST(PipelineSchedule, Chart) {
