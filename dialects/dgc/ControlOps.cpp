@@ -54,17 +54,14 @@ static bool isPredicate(Type type) {
   return isa<UntypedType>(type) || (tensor && tensor.getRank() == 0 && tensor.getElementType().isInteger(1));
 }
 
-/// Refuses ops that have to know of the whole batch or of the entry point that they are in; but for random numbers in scans,
-/// of which each round has its own.
+/// Refuses ops that have to know of the entry point that they are in; but for random numbers in scans, of which each round has
+/// its own.
 static LogicalResult checkInside(Operation *op) {
-  WalkResult result = op->walk([&](Operation *inner) -> WalkResult {
-    auto moded = dyn_cast<ModeOpInterface>(inner);
-    if (!isa<BatchMeanOpInterface>(inner) && (!moded || (isa<ScanOp>(op) && moded.drawsRandomNumbers())))
+  WalkResult result = op->walk([&](ModeOpInterface inner) -> WalkResult {
+    if (isa<ScanOp>(op) && inner.drawsRandomNumbers())
       return WalkResult::advance();
-    return inner->emitOpError() << "cannot be in a " << op->getName() << ": "
-                                << (isa<ModeOpInterface>(inner) ? "what differs between training and evaluating"
-                                                                : "a mean over the batch")
-                                << " goes before or after it";
+    return inner->emitOpError() << "cannot be in a " << op->getName()
+                                << ": what differs between training and evaluating goes before or after it";
   });
   return failure(result.wasInterrupted());
 }

@@ -28,16 +28,12 @@ LogicalResult Masker::run() {
   return checkResults();
 }
 
-/// The results of ops whose type is written with the batch have examples.
+/// The results of ops whose type is written with the batch have examples; of those in loops visitRegion says so.
 LogicalResult Masker::readWrittenBatches() {
+  readWrittenBatches(function.getBody().front());
   WalkResult result = function.walk([&](Operation *op) {
-    auto dim = op->getAttrOfType<IntegerAttr>(kBatchDimAttr);
-    if (!dim)
+    if (!op->hasAttr(kBatchDimAttr) || !op->getParentOfType<dist::ManualOp>())
       return WalkResult::advance();
-    if (op->getParentOp() == function) {
-      dimsOf[op->getResult(0)].push_back({unsigned(dim.getInt()), 1});
-      return WalkResult::advance();
-    }
     current = op;
     (void)refuse("it has the batch of all devices in a dist.manual");
     return WalkResult::interrupt();
@@ -45,10 +41,18 @@ LogicalResult Masker::readWrittenBatches() {
   return failure(result.wasInterrupted());
 }
 
+void Masker::readWrittenBatches(Block &block) {
+  for (Operation &op : block)
+    if (auto dim = op.getAttrOfType<IntegerAttr>(kBatchDimAttr))
+      dimsOf[op.getResult(0)] = {{unsigned(dim.getInt()), 1}};
+}
+
 LogicalResult Masker::visit(Operation *op) {
   auto hasExamples = [&](Value value) { return dimsOf.contains(value); };
   bool reads = false;
-  op->walk([&](Operation *inner) { reads |= llvm::any_of(inner->getOperands(), hasExamples); });
+  op->walk([&](Operation *inner) {
+    reads |= llvm::any_of(inner->getOperands(), hasExamples) || (inner != op && inner->hasAttr(kBatchDimAttr));
+  });
   if (!reads)
     return success();
   if (auto manual = dyn_cast<dist::ManualOp>(op))
@@ -60,8 +64,8 @@ LogicalResult Masker::visit(Operation *op) {
       return visitMean(mean, *inner);
   if (auto composite = dyn_cast<DecomposableOpInterface>(op); composite && !isa<ShardingRuleOpInterface>(op))
     return visitComposite(composite);
-  if (op->hasTrait<ControlFlow>() && failed(decomposeInside(op))) // what it does to examples is that of its ops
-    return failure();
+  if (auto regions = dyn_cast<RegionTiesOpInterface>(op))
+    return visitRegions(regions);
   return visitPrimitive(op);
 }
 

@@ -25,6 +25,7 @@ public:
 
 private:
   mlir::LogicalResult readWrittenBatches();
+  void readWrittenBatches(mlir::Block &block);
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult visitPrimitive(mlir::Operation *op);
   mlir::LogicalResult visitComposite(DecomposableOpInterface op);
@@ -33,6 +34,12 @@ private:
   mlir::LogicalResult visitManual(dist::ManualOp op);
   mlir::LogicalResult enterManual(dist::ManualOp op);
   mlir::LogicalResult leaveManual(dist::ManualOp op);
+  mlir::LogicalResult visitRegions(RegionTiesOpInterface op);
+  mlir::LogicalResult followRounds(RegionTiesOpInterface op);
+  mlir::LogicalResult visitRegion(mlir::Region &region);
+  mlir::LogicalResult maskInside(RegionTiesOpInterface op);
+  mlir::LogicalResult addDims(mlir::Value value, const BatchDims &dims);
+  void forgetInside(mlir::Operation *op);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> decompose(DecomposableOpInterface op, mlir::OpBuilder &builder);
   mlir::FailureOr<bool> probe(DecomposableOpInterface op);
   mlir::LogicalResult checkResults();
@@ -53,7 +60,7 @@ private:
   }
 
   mlir::func::FuncOp function;
-  mlir::Value valid;
+  mlir::Value valid;                        // how many examples are real, in the region that is looked at
   int64_t batch;                            // in a manual region: the examples of a device
   llvm::SmallVector<mlir::StringAttr> axes; // in a manual region: what cuts the batch
   mlir::Operation *current = nullptr;       // the op of the function that is looked at, or whose decomposition is

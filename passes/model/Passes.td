@@ -112,10 +112,14 @@ def MaskPaddingPass : Pass<"dgc-mask-padding", "::mlir::ModuleOp"> {
     of their result are whole batches in order, with elements that belong to no example only before and after them. A
     `dist.manual` region is followed with the examples of one device, and stays as it is.
 
+    Loops and branches are followed through their regions, and from round to round: what a loop carries has examples in all
+    rounds where it has them in one. What is in them is masked there; the count is then an operand that is the same in all
+    rounds. Composites in a region with examples are decomposed.
+
     A function with an op that moves elements between examples in another way, splits the batch, depends on its size and
-    cannot be told another, or combines examples in a manual region, or one that gives examples to a variable or in
-    several dimensions of an output, is left unmasked: it takes whole batches only, and the module attribute
-    `dgc.whole_batches` says of it why.
+    cannot be told another, or combines examples in a manual region, with a loop that goes over the examples or has them in
+    another place in each round, or one that gives examples to a variable or in several dimensions of an output, is left
+    unmasked: it takes whole batches only, and the module attribute `dgc.whole_batches` says of it why.
 
     An op that makes a tensor of no operands (dgc.iota) has examples along the dimension that its type is written with
     `?` for. Outputs get `dgc.batch_dim` where they have one dimension of examples, and lose it where they have none. It is an
