@@ -2,14 +2,13 @@
 
 #include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
-#include "dialects/dgc/Decompose.h"
 #include "dialects/dgc/TypeInference.h"
 #include "dialects/dist/AttributeNames.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/analysis/BatchDims.h"
 #include "passes/model/Batch.h"
 #include "passes/model/Blocks.h"
+#include "passes/model/Masker.h"
 #include "passes/model/Passes.h"
 
 namespace dgc {
@@ -92,7 +91,7 @@ static ScanOp makeLoop(RepeatOp repeat) {
 // Which repeats become loops
 //===----------------------------------------------------------------------===//
 
-/// Whether an op in the body of a repeat changes statistics, has a mean over the batch, or says where it is.
+/// Whether an op in the body of a repeat changes statistics, or says where it is.
 static bool hasStatisticsOrPlaces(RepeatOp repeat) {
   WalkResult walked = repeat.getBody().walk([](Operation *op) {
     const bool isPlaced = llvm::any_of(op->getDiscardableAttrs(), [op](NamedAttribute attribute) {
@@ -100,8 +99,7 @@ static bool hasStatisticsOrPlaces(RepeatOp repeat) {
              !(isa<VariableOp>(op) && attribute.getName() == dist::kShardingAttr);
     });
     auto moded = dyn_cast<ModeOpInterface>(op);
-    const bool isOfLoops =
-        !isPlaced && !isa<AssignOp, BatchMeanOpInterface>(op) && (!moded || moded.drawsRandomNumbers());
+    const bool isOfLoops = !isPlaced && !isa<AssignOp>(op) && (!moded || moded.drawsRandomNumbers());
     return isOfLoops ? WalkResult::advance() : WalkResult::interrupt();
   });
   return walked.wasInterrupted();
@@ -198,8 +196,8 @@ static LogicalResult inferRound(RepeatOp repeat, int64_t batch) {
 }
 
 namespace {
-/// Finds the repeats of a model whose rounds take and give the same types, and leave examples where they are, with a copy of the
-/// model in which types are inferred.
+/// Finds the repeats of a model whose rounds take and give the same types, and in which padding can be masked, with a copy of
+/// the model in which types are inferred.
 class RoundTypes {
 public:
   RoundTypes(ModelOp model, int64_t batch)
@@ -229,7 +227,7 @@ private:
     for (auto [result, tried] : llvm::zip_equal(repeat.getResults(), attempt.getResults()))
       result.setType(tried.getType());
     if (fits)
-      fits = keepsExamples(makeLoop(attempt));
+      fits = takesPadding(makeLoop(attempt));
     else
       attempt.erase();
     if (!fits && !mayUnroll)
@@ -246,33 +244,45 @@ private:
     return success();
   }
 
-  /// Whether a loop leaves examples where they are: one that combines them has no masks for those that pad a batch. Takes the
-  /// first dimension of values for that of examples where it could be. Erases the loop.
-  bool keepsExamples(ScanOp scan) const {
+  /// Whether the padding in a loop can be masked. Takes the first dimension of values for that of examples where it could be.
+  /// Erases the loop.
+  bool takesPadding(ScanOp scan) const {
     SmallVector<Operation *> variables;
-    bool isTyped = true;
+    bool takes = true;
     for (Value value : scan.getScanned()) {
       variables.push_back(value.getDefiningOp());
-      isTyped &= succeeded(inferTypes(variables.back(), batch));
+      takes &= succeeded(inferTypes(variables.back(), batch));
     }
-    bool keeps = isTyped && succeeded(inferTypes(scan, batch));
-    scan.walk([&](Operation *op) { keeps &= !op->hasAttr(kBatchDimAttr); }); // which has examples by itself
-    keeps = keeps && succeeded(decomposeInside(scan));
-    if (keeps && batch > 1) {
-      SmallVector<BatchDims> operands(scan->getNumOperands());
-      for (auto [operand, dims] : llvm::zip_equal(scan->getOperands(), operands)) {
-        auto type = cast<RankedTensorType>(operand.getType());
-        if (!operand.getDefiningOp<VariableOp>() && type.getRank() > 0 && type.getDimSize(0) % batch == 0)
-          dims.push_back({0, type.getDimSize(0) / batch});
-      }
-      std::string reason;
-      FailureOr<ExampleFlow> flow = examplesThrough(scan, operands, batch, reason, /*isCut=*/false);
-      keeps = succeeded(flow) && llvm::none_of(flow->factors, [&](BatchFactor each) { return flow->reduces(each); });
+    takes = takes && succeeded(inferTypes(scan, batch));
+    if (takes && batch > 1) {
+      OwningOpRef<func::FuncOp> function = functionOf(scan);
+      takes = succeeded(Masker(*function, function->getArguments().back(), batch).run());
     }
     scan.erase();
     for (Operation *variable : variables)
       variable->erase();
-    return keeps;
+    return takes;
+  }
+
+  /// A function of what the loop takes, and of the number of real examples, that gives what the loop gives.
+  func::FuncOp functionOf(ScanOp scan) const {
+    OpBuilder builder(scan.getContext());
+    SmallVector<Type> types(scan->getOperandTypes());
+    types.push_back(RankedTensorType::get({}, builder.getI32Type()));
+    auto function = func::FuncOp::create(scan.getLoc(), ScanOp::getOperationName(),
+                                         builder.getFunctionType(types, scan->getResultTypes()));
+    Block *block = function.addEntryBlock();
+    IRMapping inside;
+    for (auto [i, operand] : llvm::enumerate(scan->getOperands())) {
+      inside.map(operand, block->getArgument(i));
+      auto type = cast<RankedTensorType>(operand.getType());
+      if (!operand.getDefiningOp<VariableOp>() && type.getNumElements() > 0 && type.getRank() > 0 &&
+          type.getDimSize(0) % batch == 0)
+        function.setArgAttr(i, kBatchDimAttr, builder.getI64IntegerAttr(0));
+    }
+    builder.setInsertionPointToStart(block);
+    func::ReturnOp::create(builder, scan.getLoc(), builder.clone(*scan, inside)->getResults());
+    return function;
   }
 
   int64_t batch;

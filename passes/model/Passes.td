@@ -232,7 +232,8 @@ def LoopRepeatsPass : Pass<"dgc-loop-repeats", "::mlir::ModuleOp"> {
     Input: a `dgc.model` as it is written, without calls. Output: the same, in which each `dgc.repeat` of at least `rounds`
     rounds is a `dgc.scan` over its variables, which are stacked. `batch` is that of `dgc-infer-types`. Other repeats stay:
 
-    - those whose rounds take and give values of different types, change statistics or combine examples;
+    - those whose rounds take and give values of different types, change statistics, or move examples so that dgc-mask-padding
+      cannot mask them;
     - those with a variable that the loss may not depend on, or that the optimizer tells from those of other rounds by name;
     - those in which something but a variable has `dist` attributes;
     - those whose name another repeat or variable has, too.
@@ -257,7 +258,7 @@ def LoopRepeatsPass : Pass<"dgc-loop-repeats", "::mlir::ModuleOp"> {
     Option<"rounds", "rounds", "int64_t", "2", "The least rounds of a loop">,
     Option<"unrollDisable", "unroll-disable", "bool", "false", "Mark the loops with dgc.unroll_disable">,
   ];
-  let dependentDialects = ["::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect", "::mlir::func::FuncDialect"];
   let statistics = [Statistic<"numLoops", "loops", "Repeats that became loops">];
 }
 

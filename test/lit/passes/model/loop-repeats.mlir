@@ -74,11 +74,11 @@ dgc.model @nested {
 // -----
 
 // These stay repeats: rounds that change statistics, those that take and give other types, those with devices, those with a
-// name that has a star or that another one has, and those that combine examples.
+// name that has a star or that another one has, and those in which padding cannot be masked.
 
 // CHECK-LABEL: dgc.model @others
 // CHECK-NOT: dgc.scan
-// CHECK-COUNT-8: dgc.repeat
+// CHECK-COUNT-7: dgc.repeat
 // CHECK-NOT: dgc.scan
 dgc.model @others {
   %x = dgc.input "x" : tensor<?x8x4x4xf32>
@@ -109,17 +109,51 @@ dgc.model @others {
     %t = dgc.tanh %h
     dgc.next %t
   }
-  %i = dgc.repeat 2 "mixed" (%h = %g) {
+  %j = dgc.repeat 2 "turned" (%h = %g) {
+    %t = dgc.reverse %h dims [0]
+    dgc.next %t
+  }
+  dgc.output "y" %j
+}
+
+// -----
+
+// Rounds may combine examples: padding is masked in the loops.
+
+// CHECK-LABEL: dgc.model @combined
+// CHECK-NOT: dgc.repeat
+// CHECK-COUNT-4: dgc.scan
+dgc.model @combined {
+  %x = dgc.input "x" : tensor<?x8x4xf32>
+  %none = dgc.constant dense<0.0> : tensor<f32>
+  %a = dgc.repeat 2 "sums" (%h = %x) {
     %s = dgc.reduce sum %h dims [0]
     %t = dgc.multiply %h, %s
     dgc.next %t
   }
-  %j = dgc.repeat 2 "mean" (%h = %i) {
-    %l = dgc.mean_squared_error %h, %i
+  %b = dgc.repeat 2 "losses" (%h = %a) {
+    %l = dgc.mean_squared_error %h, %x
     %t = dgc.multiply %h, %l
     dgc.next %t
   }
-  dgc.output "y" %j
+  %c, %uneven = dgc.repeat 2 "experts" (%h = %b, %before = %none) {
+    %router = dgc.variable "router" zeros : tensor<4x3xf32>
+    %w1 = dgc.variable "w1" zeros : tensor<3x4x5xf32>
+    %b1 = dgc.variable "b1" zeros : tensor<3x5xf32>
+    %w2 = dgc.variable "w2" zeros : tensor<3x5x4xf32>
+    %b2 = dgc.variable "b2" zeros : tensor<3x4xf32>
+    %e, %balance = dgc.mixture_of_experts %h, %router, %w1, %b1, %w2, %b2 top 1 capacity 1.25
+    %t = dgc.add %h, %e
+    %s = dgc.add %before, %balance
+    dgc.next %t, %s
+  }
+  %d = dgc.repeat 2 "numbers" (%h = %c) {
+    %i = dgc.iota dim 0 : tensor<?x8x4xf32>
+    %m = dgc.reduce max %i dims [0]
+    %t = dgc.add %h, %m
+    dgc.next %t
+  }
+  dgc.output "y" %d
 }
 
 // -----
