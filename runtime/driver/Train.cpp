@@ -62,6 +62,7 @@ absl::Status WorkerRun::train() {
   if (!options.checkpoint.empty()) {
     DGC_ASSIGN_OR_RETURN(checkpoints, Checkpoints::create(artifact, *executor, options, context, realDisk()));
     checkpoints->beginsAt(state.step, bestStep);
+    beginFlight();
   }
   if (totalSteps == 0 && isResumed)
     print("the run has come to its end before: nothing is left to do");

@@ -78,6 +78,15 @@ absl::Status WorkerRun::openLog() {
   return absl::OkStatus();
 }
 
+/// A training goes on without a recorder where there is no place for it.
+void WorkerRun::beginFlight() {
+  auto begun = FlightWatch::begin(artifact, *executor, context, realDisk(), options.checkpoint, clock);
+  if (begun.ok())
+    flight = *std::move(begun);
+  else
+    print(str("warning: what workers do is not recorded: ", std::string(begun.status().message())));
+}
+
 absl::Status WorkerRun::openBoard() {
   if (!first() || options.tensorboard.empty() || totalSteps == 0)
     return absl::OkStatus();
@@ -165,7 +174,10 @@ absl::Status WorkerRun::run() {
   last.message = message;
   log(last);
   absl::Status logged = jsonLog ? output(jsonLog->flush(), "") : absl::OkStatus();
-  return status.ok() ? logged : status;
+  status.Update(logged);
+  if (flight)
+    flight->end(status.ok() ? 0 : static_cast<int>(exitCodeOf(status)));
+  return status;
 }
 
 absl::Status WorkerRun::runAll() {

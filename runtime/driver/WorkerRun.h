@@ -3,6 +3,7 @@
 
 #include "runtime/base/OutputFile.h"
 #include "runtime/driver/Checkpoints.h"
+#include "runtime/driver/FlightWatch.h"
 #include "runtime/driver/Inputs.h"
 #include "runtime/driver/NumericsWatch.h"
 #include "runtime/driver/Predictions.h"
@@ -44,6 +45,7 @@ private:
   absl::Status follow();
   absl::StatusOr<std::string> newestCheckpoint(const std::string &before);
   absl::StatusOr<bool> takeCheckpoint(const std::string &path);
+  void beginFlight();
   absl::Status train();
   absl::Status trainSteps();
   absl::Status addHistograms();
@@ -117,6 +119,7 @@ private:
   bool isResumed = false;
   std::string resumedOrder; // orderOfSamples() of the run that is resumed
   std::unique_ptr<Checkpoints> checkpoints;
+  std::unique_ptr<FlightWatch> flight;
   bool isCheckpointRequested = false; // on rank 0: by the clock
   std::optional<StepEvent> stopped;   // what the job was stopped by
   bool hasTrainingEnded = false;      // of this run, or of the one that is followed

@@ -401,6 +401,8 @@ absl::Status ProgramRunner::runOps(size_t begin, size_t end, const dgc_step &con
     if (trace && !ops[i].waits.empty())
       time = clock.now();
     progress.set(context.step, firstOp + static_cast<uint32_t>(i));
+    if (executor->recorder)
+      executor->recorder->begin(context.step, firstOp + static_cast<uint32_t>(i), clock.now());
     if (absl::Status s = runOp(ops[i], context); !s.ok())
       return describe(s, i, context.step);
     if (trace) {

@@ -6,6 +6,7 @@
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Clock.h"
+#include "runtime/base/FlightRecorder.h"
 #include "runtime/collective/Transport.h"
 #include "runtime/device/Device.h"
 #include "runtime/executor/Arena.h"
@@ -237,6 +238,9 @@ public:
   ProgramRunner *program(std::string_view name);
   std::span<const std::unique_ptr<ProgramRunner>> programs() const { return runners; }
 
+  /// From now on every op that begins is recorded there; null ends it.
+  void setRecorder(FlightRecorder *recorder) { this->recorder = recorder; }
+
   /// From now on every op is timed into `trace`; null ends it.
   void setTrace(OpTrace *trace) { this->trace = trace; }
 
@@ -292,6 +296,7 @@ private:
   std::vector<VariableView> variableViews;
   std::vector<std::unique_ptr<ProgramRunner>> runners;
   OpTrace *trace = nullptr;
+  FlightRecorder *recorder = nullptr;
 };
 
 } // namespace dgc::rt
