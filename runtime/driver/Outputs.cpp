@@ -27,7 +27,8 @@ static std::vector<NamedFile> outputsOf(const artifact::Plan &plan, const RunOpt
   for (auto [flag, path] : {std::pair("--save", &options.save),
                             {"--log-json", &options.logJson},
                             {"--trace", &options.trace},
-                            {"--fetch", &options.fetch}})
+                            {"--fetch", &options.fetch},
+                            {"--dump", &options.dump}})
     if (isFile(*path) && disk.isReplaceable(*path))
       files.push_back({flag, *path});
   std::set<std::string> predicted; // each rank has its programs

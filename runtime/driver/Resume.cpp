@@ -22,14 +22,19 @@ static absl::Status verifyShare(const artifact::Plan &plan, const std::string &p
 
 /// Makes the newest checkpoint that all workers find whole the one of --load.
 absl::Status WorkerRun::chooseCheckpoint() {
-  if (!options.resume)
+  const bool isReplay = !options.replay.empty();
+  if (!options.resume && !isReplay)
     return absl::OkStatus();
+  const std::string &folder = isReplay ? options.replay : options.checkpoint;
+  if (isReplay && !realDisk().exists(folder))
+    return badData(str("--replay ", folder, ": there is no such folder"));
   const auto rank = static_cast<size_t>(context.transport.rank());
   std::string mine; // the steps that there are, newest first
   if (rank == 0) {
-    DGC_ASSIGN_OR_RETURN(std::vector<FoundCheckpoint> found, listCheckpoints(realDisk(), options.checkpoint));
+    DGC_ASSIGN_OR_RETURN(std::vector<FoundCheckpoint> found, listCheckpoints(realDisk(), folder));
     for (const FoundCheckpoint &each : found)
-      mine += str(each.path, "\n");
+      if (!isReplay || each.step <= options.replayStep)
+        mine += str(each.path, "\n");
   }
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> lists, context.gather(mine));
   std::string damaged;
@@ -46,16 +51,19 @@ absl::Status WorkerRun::chooseCheckpoint() {
     if (wrong.empty()) {
       options.load = path;
       isResumed = true;
-      print(str("resuming from ", path));
+      print(str(isReplay ? "replaying from " : "resuming from ", path));
       return absl::OkStatus();
     }
     print(str("warning: passing over a checkpoint: ", wrong));
     damaged = damaged.empty() ? wrong : damaged;
   }
   if (!damaged.empty())
-    return badData(str("--resume: no checkpoint in ", options.checkpoint, " can be taken. The newest one: ", damaged,
-                       ". Give another --checkpoint folder to begin anew"));
-  print(str("no checkpoint in ", options.checkpoint, " yet: the run begins"));
+    return badData(str(isReplay ? "--replay" : "--resume", ": no checkpoint in ", folder,
+                       " can be taken. The newest one: ", damaged,
+                       isReplay ? "" : ". Give another --checkpoint folder to begin anew"));
+  print(isReplay ? str("no checkpoint in ", folder, " of step ", options.replayStep,
+                       " or before: the replay begins with step 0")
+                 : str("no checkpoint in ", folder, " yet: the run begins"));
   return absl::OkStatus();
 }
 
@@ -71,8 +79,8 @@ absl::Status WorkerRun::compareOrder() const {
   const std::string order = orderOfSamples();
   if (!isResumed || order == resumedOrder)
     return absl::OkStatus();
-  return badData(str("--resume: ", options.load, " is of a run with ", printable(resumedOrder), ", and this one has ",
-                     order,
+  return badData(str(options.replay.empty() ? "--resume: " : "--replay: ", options.load, " is of a run with ",
+                     printable(resumedOrder), ", and this one has ", order,
                      ": give it the same data and flags, or begin a new run from its weights with "
                      "--load-weights ",
                      options.load));

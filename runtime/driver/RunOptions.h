@@ -38,6 +38,10 @@ struct RunOptions {
   bool isLargerBetter = false;            // of that metric
   int64_t stopAfter = 0;                  // evaluations without a better value end the training; 0: none does
   bool resume = false;                    // from the newest checkpoint of `checkpoint` that is whole, if there is one
+  std::string replay;                     // folder of checkpoints, from one of which a step is run again; empty: none
+  int64_t replayStep = 0;                 // that step
+  std::string dump;                       // path of what an op of it works on; empty: none
+  uint32_t dumpOp = 0, dumpRank = 0;      // that op, by Position::op, and on which rank
   std::string follow;            // folder of checkpoints that another job writes, to evaluate each; empty: none
   std::string loadWeights;       // path of a checkpoint whose weights alone are taken; not together with `load`
   MakeDevice makeDevice;         // null: createDevice

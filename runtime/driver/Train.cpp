@@ -16,6 +16,8 @@ using namespace dgc::rt;
 int64_t WorkerRun::stepsLeft() const {
   const int64_t perEpoch = training.feed->stepsPerEpoch();
   const Cursor &now = state.cursor;
+  if (!options.replay.empty())
+    return std::max<int64_t>(0, options.replayStep + 1 - state.step);
   const int64_t left = options.steps
                            ? began.step + *options.steps - state.step
                            : (began.cursor.epoch + options.epochs.value_or(1) - now.epoch) * perEpoch - now.step;
@@ -128,6 +130,7 @@ absl::Status WorkerRun::trainSteps() {
   DGC_RETURN_IF_ERROR(compareFindings());
   if (std::string notice = executor->notice(/*atEnd=*/true); !notice.empty())
     print(notice);
+  endReplay(reported.loss());
   return absl::OkStatus();
 }
 

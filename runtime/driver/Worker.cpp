@@ -46,6 +46,7 @@ absl::Status WorkerRun::prepare() {
     trace = std::make_unique<OpTrace>(size_t{1} << 20);
     executor->setTrace(trace.get());
   }
+  DGC_RETURN_IF_ERROR(beginDump());
   DGC_ASSIGN_OR_RETURN(auto restored,
                        restoreVariables(*executor, artifact.plan(), options, realDisk(), /*isVerified=*/isResumed));
   if (!restored.notice.empty())
@@ -168,6 +169,7 @@ absl::Status WorkerRun::compareOptions() {
 
 absl::Status WorkerRun::run() {
   absl::Status status = runAll();
+  status.Update(writeDump());
   LogEvent last{status.ok() ? "end" : "error"};
   last.step = state.step;
   const std::string message(status.message());

@@ -46,6 +46,9 @@ private:
   absl::StatusOr<std::string> newestCheckpoint(const std::string &before);
   absl::StatusOr<bool> takeCheckpoint(const std::string &path);
   void beginFlight();
+  absl::Status beginDump();
+  absl::Status writeDump();
+  void endReplay(std::optional<double> loss);
   absl::Status train();
   absl::Status trainSteps();
   absl::Status addHistograms();
@@ -99,6 +102,8 @@ private:
   std::optional<OnnxWeights> savedModel;            // rank 0: what --save puts the weights into, where that is a model
   std::unique_ptr<Progress> progress;               // rank 0, while it trains
   std::unique_ptr<OpTrace> trace;
+  std::unique_ptr<OpProbe> probe;   // on the rank of --dump-op
+  std::optional<OutputFile> dumped; // there: where it goes
   FedProgram training, testing;
   /// A step that is submitted and not collected.
   struct Running {

@@ -403,8 +403,17 @@ absl::Status ProgramRunner::runOps(size_t begin, size_t end, const dgc_step &con
     progress.set(context.step, firstOp + static_cast<uint32_t>(i));
     if (executor->recorder)
       executor->recorder->begin(context.step, firstOp + static_cast<uint32_t>(i), clock.now());
+    OpProbe *probe = executor->probe;
+    if (probe && !probe->isOf(context.step, firstOp + static_cast<uint32_t>(i)))
+      probe = nullptr;
+    if (probe)
+      executor->take(*probe, *program, *ops[i].step, "before");
     if (absl::Status s = runOp(ops[i], context); !s.ok())
       return describe(s, i, context.step);
+    if (probe) {
+      executor->take(*probe, *program, *ops[i].step, "after");
+      ++probe->times;
+    }
     if (trace) {
       TimeNs now = clock.now();
       if (ops[i].isAsync)

@@ -10,6 +10,7 @@
 #include "runtime/collective/Transport.h"
 #include "runtime/device/Device.h"
 #include "runtime/executor/Arena.h"
+#include "runtime/executor/OpProbe.h"
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -238,6 +239,9 @@ public:
   ProgramRunner *program(std::string_view name);
   std::span<const std::unique_ptr<ProgramRunner>> programs() const { return runners; }
 
+  /// What one op works on goes there when it runs; null: of none. An error where the device has memory of its own.
+  absl::Status setProbe(OpProbe *probe);
+
   /// From now on every op that begins is recorded there; null ends it.
   void setRecorder(FlightRecorder *recorder) { this->recorder = recorder; }
 
@@ -266,6 +270,7 @@ private:
   absl::Status recordProgram(ProgramRunner &runner);
   HostExchange exchangeOf(const artifact::Program &program, const ProgramRunner::Op &op) const;
   std::span<std::byte> memoryOf(const artifact::Buffer &buffer) const;
+  void take(OpProbe &probe, const artifact::Program &program, const artifact::Step &step, std::string_view when) const;
   void *deviceAddress(const VariableView &part) const;
   absl::Status initialize(const VariableView &part);
   template <typename View, typename Table> View viewOf(const Table &table, const artifact::Buffer &buffer) const;
@@ -297,6 +302,7 @@ private:
   std::vector<std::unique_ptr<ProgramRunner>> runners;
   OpTrace *trace = nullptr;
   FlightRecorder *recorder = nullptr;
+  OpProbe *probe = nullptr;
 };
 
 } // namespace dgc::rt

@@ -29,7 +29,7 @@ std::optional<uint32_t> flightRankOf(std::string_view fileName) {
 }
 
 std::string FlightLog::nameOf(const Event &event) const {
-  return event.op < names.size() ? names[event.op] : std::string("between two ops");
+  return event.op < names.size() ? str("op ", event.op, ", ", names[event.op]) : std::string("between two ops");
 }
 
 std::optional<int64_t> FlightLog::lastSeen() const {
@@ -168,16 +168,20 @@ static std::vector<Merged> lastEvents(std::span<const FlightLog> logs, size_t la
   return all;
 }
 
-/// The worker that has stopped first: of those that have not ended by themselves, or that no other waited in vain for, the one
-/// that was seen least recently. Null where all have ended well.
+/// Workers that were seen last within so long have stopped together, as far as one knows.
+static constexpr int64_t kTogether = 500'000'000;
+
+/// The worker that has stopped first: of those that have not ended by themselves, if there are such, the one that was seen least
+/// recently, and of several one that waited for nobody. Null where all have ended well.
 static const FlightLog *firstToStop(std::span<const FlightLog> logs) {
   const FlightLog *first = nullptr;
   auto isEarlier = [](const FlightLog &a, const FlightLog &b) {
     if (a.exitCode.has_value() != b.exitCode.has_value())
       return !a.exitCode;
-    if (a.awaited.has_value() != b.awaited.has_value())
+    const int64_t seenA = a.lastSeen().value_or(0), seenB = b.lastSeen().value_or(0);
+    if (a.awaited.has_value() != b.awaited.has_value() && std::max(seenA, seenB) - std::min(seenA, seenB) < kTogether)
       return !a.awaited;
-    return a.lastSeen().value_or(0) < b.lastSeen().value_or(0);
+    return seenA < seenB;
   };
   for (const FlightLog &log : logs)
     if (log.exitCode != 0 && (!first || isEarlier(log, *first)))

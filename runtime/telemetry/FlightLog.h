@@ -35,6 +35,7 @@ struct FlightLog {
   std::optional<uint32_t> awaited; // the rank that it waited for when it was looked at last
   std::optional<int64_t> sampled;  // when that was: the worker was there until then
   std::optional<int> exitCode;     // none: it has not ended, or not by itself
+  /// "op 11, 'all_reduce' of train (m.mlir:5:8)": the number is that of errors.
   std::string nameOf(const Event &event) const;
   /// Until when the worker is known to have been there; none: it has not begun.
   std::optional<int64_t> lastSeen() const;

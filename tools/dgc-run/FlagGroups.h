@@ -13,6 +13,7 @@ namespace dgc::tool {
 CLI::Validator wholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
 
 /// Those for watching a run, after those that they need.
+void addCheckpointFlags(CLI::App &app, Flags &flags);
 void addWatchFlags(CLI::App &app, Flags &flags);
 
 } // namespace dgc::tool

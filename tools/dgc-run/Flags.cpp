@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <limits>
@@ -133,94 +132,6 @@ static void addForeignFlags(CLI::App &app) {
            "")
         ->expected(0, 1)
         ->group("");
-}
-
-/// "500" or "10m": steps or a time.
-static void parseEvery(const std::string &text, rt::RunOptions &run) {
-  double number = 0;
-  const char *last = text.data() + text.size();
-  auto [end, error] = std::from_chars(text.data(), last, number);
-  const std::string unit(end, last);
-  const double seconds = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  const bool isCount = unit.empty() && number == std::floor(number);
-  if (error != std::errc() || !(number > 0) || number > 1e9 || (seconds == 0 && !isCount))
-    throw CLI::ValidationError("--checkpoint-every: '" + text +
-                               "' is neither a number of steps, as 500, nor a time, as 30s, 10m or 1.5h");
-  run.checkpointSteps = isCount && seconds == 0 ? static_cast<int64_t>(number) : 0;
-  run.checkpointPeriod = static_cast<int64_t>(number * seconds * 1e9);
-}
-
-/// "accuracy", "loss", "error:min".
-static void parseBest(const std::string &text, rt::RunOptions &run) {
-  const size_t colon = text.rfind(':');
-  const std::string how = colon == std::string::npos ? "" : text.substr(colon + 1);
-  run.keepBest = text.substr(0, colon);
-  if (run.keepBest.empty() || (colon != std::string::npos && how != "min" && how != "max"))
-    throw CLI::ValidationError("--keep-best: '" + text +
-                               "' is not a metric, as accuracy, loss or NAME:min or NAME:max");
-  run.isLargerBetter = how.empty() ? run.keepBest.find("loss") == std::string::npos &&
-                                         run.keepBest.find("error") == std::string::npos && run.keepBest != "perplexity"
-                                   : how == "max";
-}
-
-static void addCheckpointFlags(CLI::App &app, Flags &flags) {
-  rt::RunOptions &run = flags.run;
-  const std::string group = "Checkpoints";
-  auto *folder = app.add_option("--checkpoint", run.checkpoint,
-                                "Save checkpoints in this folder while it trains, and at the end; a signal (Ctrl-C, "
-                                "SIGTERM, SIGUSR1) then saves one before it ends the job. All workers need the folder")
-                     ->type_name("DIR")
-                     ->group(group);
-  app.add_option_function<std::string>(
-         "--checkpoint-every", [&run](const std::string &text) { parseEvery(text, run); },
-         "After so many steps, as 500, or so much time, as 10m")
-      ->type_name("STEPS|TIME")
-      ->needs(folder)
-      ->group(group);
-  app.add_option("--keep", run.checkpointKeep, "The newest checkpoints that stay; 0: all")
-      ->check(wholeNumber(0))
-      ->type_name("N")
-      ->capture_default_str()
-      ->needs(folder)
-      ->group(group);
-  app.add_option_function<std::string>(
-         "--keep-best", [&run](const std::string &text) { parseBest(text, run); },
-         "Save one after each evaluation that is better than all before in this metric, and keep the best: "
-         "accuracy, loss, or NAME:min, NAME:max")
-      ->type_name("METRIC")
-      ->needs(folder)
-      ->group(group);
-  app.add_option(
-         "--stop-after", run.stopAfter,
-         "End the training after so many evaluations without a better value of the metric of --keep-best, or of "
-         "the loss")
-      ->check(wholeNumber(1))
-      ->type_name("N")
-      ->group(group);
-  app.add_flag("--resume", run.resume,
-               "Go on from the newest checkpoint of the folder that is whole, if there is one, with any number of "
-               "workers; --steps and --epochs count from where the run began")
-      ->needs(folder)
-      ->excludes(app.get_option("--load"))
-      ->excludes(app.get_option("--load-weights"))
-      ->group(group);
-  app.add_option(
-         "--follow", run.follow,
-         "Evaluate each checkpoint that another job saves in this folder, as it appears, until that job has ended")
-      ->type_name("DIR")
-      ->excludes(folder)
-      ->excludes(app.get_option("--load"))
-      ->excludes(app.get_option("--load-weights"))
-      ->excludes(app.get_option("--predictions"))
-      ->group(group);
-  app.add_option("--max-restarts", flags.maxRestarts,
-                 "When a local worker dies, start all of them again from the newest checkpoint, at most so often")
-      ->check(wholeNumber(0, 1'000'000))
-      ->type_name("N")
-      ->capture_default_str()
-      ->needs(folder)
-      ->group(group);
-  app.get_option("--feed")->excludes(folder);
 }
 
 static void addRunFlags(CLI::App &app, Flags &flags) {
@@ -450,6 +361,10 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
   for (std::string *path : {&flags.run.save, &flags.run.logJson, &flags.run.trace, &flags.run.fetch})
     if (rt::isStandardOutput(*path))
       *path = "-";
+  if (!flags.run.replay.empty()) {
+    flags.transport = "in-process";
+    flags.run.evaluate = false;
+  }
   if (!flags.run.follow.empty() && flags.run.entry.empty())
     flags.run.entry = "evaluate";
   if (flags.run.plan != "-")

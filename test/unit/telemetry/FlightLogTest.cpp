@@ -74,7 +74,7 @@ TEST_F(FlightRecorders, KeepTheLastEvents) {
     EXPECT_EQ(log.events[i].op, i % 2);
     EXPECT_EQ(log.events[i].real - log.events[0].real, static_cast<int64_t>(i) * 1'000'000);
   }
-  EXPECT_EQ(log.nameOf(log.events[7]), names[1]);
+  EXPECT_EQ(log.nameOf(log.events[7]), "op 1, " + names[1]);
   EXPECT_FALSE(log.awaited || log.exitCode || log.sampled);
 }
 
@@ -111,12 +111,13 @@ TEST_F(FlightRecorders, SayWhoWaitedForWhom) {
   const std::string text = describeFlight(read(), 2);
   EXPECT_THAT(text, HasSubstr("3 workers of 3, plan 0123456789ab"));
   EXPECT_THAT(text, HasSubstr("rank 0  alpha, process " + std::to_string(getpid()) + ": ended with 6; last seen at "));
-  EXPECT_THAT(text, HasSubstr("at step 119, 'all_reduce' of train (m.mlir:5:8), for 10.000 s, waiting for rank 2\n"));
+  EXPECT_THAT(text,
+              HasSubstr("at step 119, op 1, 'all_reduce' of train (m.mlir:5:8), for 10.000 s, waiting for rank 2\n"));
   EXPECT_THAT(text, HasSubstr("has not ended by itself; last seen at "));
   EXPECT_THAT(text,
               HasSubstr("who waited for whom: rank 0 for rank 2, rank 1 for rank 2\nfirst to stop: rank 2, which was "
                         "killed, runs still, or is on a machine that went down\nthe last 2 ops that began:\n"));
-  EXPECT_THAT(text, HasSubstr("rank 1  step 119  'all_reduce'"));
+  EXPECT_THAT(text, HasSubstr("rank 1  step 119  op 1, 'all_reduce'"));
   EXPECT_THAT(flightAsJson(read(), 2), HasSubstr("\"first_to_stop\": 2"));
 
   // The one with the error, where all have ended by themselves; nobody, where there is none.
