@@ -228,11 +228,18 @@ absl::Status JoinedCluster::connectTransport() {
     // All workers wait here until each has mapped all segments.
     return gather("").status();
   }
-  if (!oneHost && options.rank == 0 && options.credentials.areGiven() && options.notice)
+  const bool isUcx = options.transportName == "ucx";
+  using Encryption = ClusterOptions::Encryption;
+  if (isUcx && options.dataEncryption == Encryption::On)
+    return usageError("--data-encryption=on: what UCX carries is not encrypted; use --transport=tcp");
+  options.transport.encrypted =
+      !isUcx && (options.dataEncryption == Encryption::On ||
+                 (options.dataEncryption == Encryption::Auto && !oneHost && options.credentials.areGiven()));
+  if (!oneHost && !options.transport.encrypted && options.rank == 0 && options.credentials.areGiven() && options.notice)
     options.notice("what workers say to each other is encrypted, the tensors between machines are not");
   if (options.transportName == "tcp" || options.transportName == "auto")
     return connectTcp(oneHost);
-  if (options.transportName == "ucx")
+  if (isUcx)
     return connectUcx();
   return withExitCode(absl::InvalidArgumentError(absl::StrCat("no transport '", options.transportName,
                                                               "'; there are auto, shared-memory, tcp and ucx")),

@@ -36,6 +36,10 @@ struct ClusterOptions {
   Credentials credentials;
   /// Accept addresses other than loopback without credentials.
   bool insecure = false;
+  /// Whether tensors are encrypted between workers: where they go between machines and there are credentials, always, or never.
+  /// It is TCP then.
+  enum class Encryption { Auto, On, Off };
+  Encryption dataEncryption = Encryption::Auto;
 
   std::string planDigest; ///< SHA-256, 32 bytes
   std::string producer;   ///< Plan.producer

@@ -29,11 +29,11 @@ absl::Status unreachable(const std::string &message) {
                       ExitCode::Network);
 }
 
-/// "HOST PORT SECRET", the secret in hexadecimal digits.
+/// "HOST PORT SECRET FORM", the secret in hexadecimal digits, FORM `tls` or `plain`.
 absl::StatusOr<SocketAddress> parseAnnouncement(const std::string &text, int rank) {
   std::vector<std::string> parts = absl::StrSplit(text, ' ');
   int port = 0;
-  if (parts.size() != 3 || !absl::SimpleAtoi(parts[1], &port) || port < 1 || port > 65535)
+  if (parts.size() != 4 || !absl::SimpleAtoi(parts[1], &port) || port < 1 || port > 65535)
     return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " announces no address"));
   DGC_ASSIGN_OR_RETURN(std::vector<SocketAddress> addresses, resolveHost(parts[0], port));
   return addresses.front();
@@ -48,7 +48,8 @@ public:
     const Nonce a = randomNonce(), b = randomNonce();
     std::string secret(a.begin(), a.end());
     secret.append(b.begin(), b.end());
-    announced = absl::StrCat(address.host(), " ", address.port(), " ", absl::BytesToHexString(secret));
+    announced = absl::StrCat(address.host(), " ", address.port(), " ", absl::BytesToHexString(secret),
+                             options.encrypted ? " tls" : " plain");
   }
 
   const std::string &announcement() const override { return announced; }
@@ -56,8 +57,10 @@ public:
       connect(std::span<const std::string> announcements, double limit) && override;
 
 private:
+  absl::Status checkForms(std::span<const std::string> announcements) const;
   void admit(Socket socket, uint32_t sender);
   absl::Status reach(int peer, const SocketAddress &address, const Key &key);
+  absl::StatusOr<TcpCore::Connection> greet(Socket socket, TlsSide side);
   absl::Status awaitPeers();
 
   const int rank, worldSize;
@@ -70,17 +73,41 @@ private:
 
   SteadyClock::time_point deadline;
   double seconds = 0;
-  std::mutex mutex; ///< of what follows
+  std::shared_ptr<const TlsIdentity> identity;  ///< null: not encrypted
+  std::vector<TcpCore::Connection> connections; ///< by rank
+  std::mutex mutex;                             ///< of what follows
   std::condition_variable arrived;
-  std::vector<Socket> connections; ///< by rank
+  std::vector<Socket> sockets; ///< by rank: what the others have opened
 };
 
 void TcpEndpointImpl::admit(Socket socket, uint32_t sender) {
   std::scoped_lock<std::mutex> lock(mutex);
   // A rank that comes again has lost its first connection.
   if (sender > static_cast<uint32_t>(rank) && sender < static_cast<uint32_t>(worldSize))
-    connections[sender] = std::move(socket);
+    sockets[sender] = std::move(socket);
   arrived.notify_all();
+}
+
+/// All ranks encrypt, or none does.
+absl::Status TcpEndpointImpl::checkForms(std::span<const std::string> announcements) const {
+  for (size_t other = 0; other < announcements.size(); ++other)
+    if (const bool encrypts = announcements[other].ends_with(" tls"); encrypts != options.encrypted)
+      return withExitCode(absl::FailedPreconditionError(
+                              absl::StrCat("rank ", encrypts ? static_cast<int>(other) : rank,
+                                           " encrypts tensors, and rank ", encrypts ? rank : static_cast<int>(other),
+                                           " does not: give all workers the same --data-encryption")),
+                          ExitCode::Cluster);
+  return absl::OkStatus();
+}
+
+/// Both ends prove once more that they are of the job, where what follows is encrypted.
+absl::StatusOr<TcpCore::Connection> TcpEndpointImpl::greet(Socket socket, TlsSide side) {
+  if (!identity)
+    return TcpCore::Connection{std::move(socket), nullptr};
+  auto stream = TlsStream::greet(identity, side, std::move(socket), deadline, [this] { return abort.raised(); });
+  if (!stream.ok())
+    return stream.status();
+  return TcpCore::Connection{Socket(), *std::move(stream)};
 }
 
 absl::Status TcpEndpointImpl::reach(int peer, const SocketAddress &address, const Key &key) {
@@ -91,11 +118,12 @@ absl::Status TcpEndpointImpl::reach(int peer, const SocketAddress &address, cons
   dialing.deadline = deadline;
   dialing.interrupted = [this] { return abort.raised(); };
   for (;;) {
-    absl::StatusOr<Socket> socket = dial(address, dialing);
+    absl::StatusOr<Socket> dialed = dial(address, dialing);
+    absl::StatusOr<TcpCore::Connection> socket = dialed.ok() ? greet(*std::move(dialed), TlsSide::Connector)
+                                                             : absl::StatusOr<TcpCore::Connection>(dialed.status());
     if (abort.raised())
       return abort.status();
     if (socket.ok()) {
-      std::scoped_lock<std::mutex> lock(mutex);
       connections[peer] = *std::move(socket);
       return absl::OkStatus();
     }
@@ -113,17 +141,30 @@ absl::Status TcpEndpointImpl::reach(int peer, const SocketAddress &address, cons
   }
 }
 
-/// Waits for the ranks above this one.
+/// Waits for the ranks above this one. These have reached all below it, so that they greet it next.
 absl::Status TcpEndpointImpl::awaitPeers() {
-  std::unique_lock<std::mutex> lock(mutex);
+  std::string why;
   for (int peer = rank + 1; peer < worldSize; ++peer)
     while (!connections[peer]) {
       if (abort.raised())
         return abort.status();
       if (SteadyClock::now() >= deadline)
-        return unreachable(
-            absl::StrCat("rank ", peer, " did not connect to rank ", rank, " at ", own, " within ", seconds, " s"));
-      arrived.wait_for(lock, std::chrono::milliseconds(20)); // an abort does not notify
+        return unreachable(absl::StrCat("rank ", peer, " did not connect to rank ", rank, " at ", own, " within ",
+                                        seconds, " s", why.empty() ? "" : " (", why, why.empty() ? "" : ")"));
+      Socket socket;
+      {
+        std::unique_lock<std::mutex> lock(mutex);
+        if (!sockets[peer])
+          arrived.wait_for(lock, std::chrono::milliseconds(20)); // an abort does not notify
+        socket = std::move(sockets[peer]);
+      }
+      if (!socket)
+        continue;
+      absl::StatusOr<TcpCore::Connection> greeted = greet(std::move(socket), TlsSide::Acceptor);
+      if (greeted.ok())
+        connections[peer] = *std::move(greeted);
+      else
+        why = std::string(greeted.status().message()); // it may come again
     }
   return absl::OkStatus();
 }
@@ -133,13 +174,18 @@ absl::StatusOr<std::unique_ptr<Transport>> TcpEndpointImpl::connect(std::span<co
   seconds = limit;
   deadline =
       SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>(limit));
+  DGC_RETURN_IF_ERROR(checkForms(announcements));
   connections.resize(worldSize);
+  sockets.resize(worldSize);
   std::string secrets;
   for (const std::string &each : announcements)
     absl::StrAppend(&secrets, each, "\n");
   Acceptor::Options accepting;
   accepting.key = deriveKey("data plane", secrets);
   accepting.self = static_cast<uint32_t>(rank);
+  if (options.encrypted) {
+    DGC_ASSIGN_OR_RETURN(identity, TlsIdentity::ofSecret(deriveKey("encryption of the data plane", secrets)));
+  }
   {
     Acceptor acceptor(std::move(listening), accepting,
                       [this](Socket socket, uint32_t sender, auto &) { admit(std::move(socket), sender); });

@@ -17,14 +17,29 @@ constexpr uint32_t kSpins = 20;
 
 } // namespace
 
+ssize_t TcpCore::Connection::send(iovec *parts, int count) {
+  if (tls)
+    return tls->send(parts, count);
+  msghdr message = {};
+  message.msg_iov = parts;
+  message.msg_iovlen = static_cast<size_t>(count);
+  return sendmsg(socket.fd(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t TcpCore::Connection::receive(iovec *parts, int count) {
+  return tls ? tls->receive(parts, count) : readv(socket.fd(), parts, count);
+}
+
+std::string TcpCore::Connection::why() const { return tls ? tls->why() : std::strerror(errno); }
+
 TcpCore::TcpCore(int rank, int worldSize, std::unique_ptr<SharedSegment> ownSegment, const TransportOptions &options,
-                 Abort &abort, std::vector<Socket> connections)
+                 Abort &abort, std::vector<Connection> connections)
     : MessagePassing(rank, worldSize, std::move(ownSegment), options, abort), peers(worldSize),
       waiter(abort, options.timeoutSeconds, &segment->waits()) {
   waiter.setSpins(kSpins);
   ready.reserve(static_cast<size_t>(worldSize));
   for (int r = 0; r < worldSize; ++r)
-    peers[r].socket = std::move(connections[r]);
+    peers[r].connection = std::move(connections[r]);
   reserve(4 * static_cast<size_t>(worldSize));
 }
 
@@ -76,14 +91,11 @@ void TcpCore::write(Peer &p) {
     const uint64_t ofFrame = std::min<uint64_t>(p.sentBytes, sizeof(Frame)), ofBody = p.sentBytes - ofFrame;
     iovec parts[2] = {{reinterpret_cast<std::byte *>(&t.frame) + ofFrame, sizeof(Frame) - ofFrame},
                       {t.data + ofBody, t.frame.bytes - ofBody}};
-    msghdr message = {};
-    message.msg_iov = parts;
-    message.msg_iovlen = 2;
-    ssize_t n = sendmsg(p.socket.fd(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = p.connection.send(parts, 2);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
       return;
-    if (n < 0)
-      return fail(p, std::strerror(errno));
+    if (n <= 0)
+      return fail(p, n == 0 ? "it was closed" : p.connection.why());
     segment->waits().move(static_cast<uint64_t>(n));
     p.sentBytes += static_cast<uint64_t>(n);
     if (p.sentBytes == sizeof(Frame) + t.frame.bytes) {
@@ -150,11 +162,11 @@ void TcpCore::read(Peer &p) {
     iovec parts[2] = {{p.body + p.bodyBytes, body}, {&next, sizeof(Frame)}};
     if (!framed)
       parts[0] = {reinterpret_cast<std::byte *>(&p.incoming) + p.frameBytes, sizeof(Frame) - p.frameBytes};
-    ssize_t n = readv(p.socket.fd(), parts, framed ? 2 : 1);
+    const ssize_t n = p.connection.receive(parts, framed ? 2 : 1);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
       return;
     if (n <= 0)
-      return fail(p, n == 0 ? "it was closed" : std::strerror(errno));
+      return fail(p, n == 0 ? "it was closed" : p.connection.why());
     const auto bytes = static_cast<uint64_t>(n);
     segment->waits().move(bytes);
     if (!framed) {
@@ -182,7 +194,7 @@ void TcpCore::awaitReady(size_t first) {
   for (size_t r = first; r < peers.size(); ++r)
     if (const Peer &p = peers[r]; isWaiting(p)) {
       const int events = (p.open > 0 ? POLLIN : 0) | (p.sent < p.sends.size() ? POLLOUT : 0);
-      ready.push_back({p.socket.fd(), static_cast<short>(events), 0});
+      ready.push_back({p.connection.fd(), static_cast<short>(events), 0});
     }
   poll(ready.data(), ready.size(), 1);
 }

@@ -3,7 +3,7 @@
 
 #include "runtime/collective/MessagePassing.h"
 #include "runtime/collective/Wait.h"
-#include "runtime/net/Socket.h"
+#include "runtime/net/TlsStream.h"
 
 #include <deque>
 
@@ -16,9 +16,23 @@ namespace dgc::rt {
 /// are received in, those that come first are kept aside.
 class TcpCore final : public MessagePassing {
 public:
+  /// To another rank: a socket, or one in TLS.
+  struct Connection {
+    Socket socket;
+    std::unique_ptr<TlsStream> tls;
+
+    explicit operator bool() const { return socket || tls; }
+    int fd() const { return tls ? tls->fd() : socket.fd(); }
+    /// As sendmsg and readv, which do not wait.
+    ssize_t send(iovec *parts, int count);
+    ssize_t receive(iovec *parts, int count);
+    /// What the last error was.
+    std::string why() const;
+  };
+
   /// `connections` by rank; the one of this rank is empty.
   TcpCore(int rank, int worldSize, std::unique_ptr<SharedSegment> segment, const TransportOptions &options,
-          Abort &abort, std::vector<Socket> connections);
+          Abort &abort, std::vector<Connection> connections);
 
   void reserve(size_t count) override;
   void send(int to, uint64_t tag, const void *data, uint64_t bytes) override;
@@ -41,7 +55,7 @@ private:
     bool complete = false;
   };
   struct Peer {
-    Socket socket;
+    Connection connection;
     std::vector<Transfer> sends, receives; ///< since the last finish()
     size_t sent = 0, open = 0;             ///< sends that are done; receives that are not
     uint64_t sentBytes = 0;                ///< of the send under way, its frame included

@@ -96,6 +96,7 @@ struct TransportOptions {
   uint64_t sharedBytes = 0;    ///< Plan.shared_bytes; the same on every rank
   uint32_t channels = 256;     ///< channels of send and receive are below this
   double timeoutSeconds = 300; ///< of one wait
+  bool encrypted = false;      ///< of tcp: TLS between ranks; the same on every rank
 };
 
 /// One per rank. Used by one thread at a time.

@@ -19,19 +19,20 @@ namespace dgc::rt {
 
 /// What OpenSSL calls.
 struct TlsCallbacks {
-  static TlsTunnel &tunnel(SSL *ssl) { return *static_cast<TlsTunnel *>(SSL_get_app_data(ssl)); }
+  static TlsConnection &connection(SSL *ssl) { return *static_cast<TlsConnection *>(SSL_get_app_data(ssl)); }
 
   /// Notes why a certificate is not accepted: OpenSSL forgets it with the connection.
   static int verified(int ok, X509_STORE_CTX *store) {
     if (!ok)
-      note(tunnel(static_cast<SSL *>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()))), store);
+      note(connection(static_cast<SSL *>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()))),
+           store);
     return ok;
   }
-  static void note(TlsTunnel &tunnel, X509_STORE_CTX *store);
+  static void note(TlsConnection &connection, X509_STORE_CTX *store);
 
   static SSL_SESSION *session(SSL *ssl) {
     const unsigned char cipher[] = {0x13, 0x01}; // TLS_AES_128_GCM_SHA256
-    const Key &secret = tunnel(ssl).identity->secret;
+    const Key &secret = connection(ssl).identity->secret;
     SSL_SESSION *session = SSL_SESSION_new();
     if (session && SSL_SESSION_set1_master_key(session, secret.data(), secret.size()) == 1 &&
         SSL_SESSION_set_cipher(session, SSL_CIPHER_find(ssl, cipher)) == 1 &&
@@ -130,10 +131,10 @@ absl::Status checkOwn(SSL_CTX *context, const TlsFiles &files) {
 
 } // namespace
 
-void TlsCallbacks::note(TlsTunnel &tunnel, X509_STORE_CTX *store) {
+void TlsCallbacks::note(TlsConnection &connection, X509_STORE_CTX *store) {
   const X509 *certificate = X509_STORE_CTX_get0_cert(store);
-  tunnel.peer = certificate ? describe(certificate) : "nobody";
-  tunnel.refusal = X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+  connection.peer = certificate ? describe(certificate) : "nobody";
+  connection.refusal = X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
 }
 
 TlsIdentity::TlsIdentity() : context(SSL_CTX_new(TLS_method())) {
@@ -183,7 +184,7 @@ absl::StatusOr<std::shared_ptr<const TlsIdentity>> TlsIdentity::ofSecret(const K
   return identity;
 }
 
-TlsTunnel::TlsTunnel(std::shared_ptr<const TlsIdentity> id, TlsSide side, Socket socket)
+TlsConnection::TlsConnection(std::shared_ptr<const TlsIdentity> id, TlsSide side, Socket socket)
     : identity(std::move(id)), side(side), network(std::move(socket)), ssl(SSL_new(identity->context)) {
   SSL_set_app_data(ssl, this);
   BIO *bio = quietSocket(network.fd());
@@ -197,9 +198,9 @@ TlsTunnel::TlsTunnel(std::shared_ptr<const TlsIdentity> id, TlsSide side, Socket
                              TlsCallbacks::kName.size());
 }
 
-TlsTunnel::~TlsTunnel() { SSL_free(ssl); }
+TlsConnection::~TlsConnection() { SSL_free(ssl); }
 
-absl::Status TlsTunnel::failure(int result) {
+absl::Status TlsConnection::failure(int result) {
   const int kind = SSL_get_error(ssl, result);
   if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) {
     wantsWrite = kind == SSL_ERROR_WANT_WRITE;
@@ -221,7 +222,13 @@ absl::Status TlsTunnel::failure(int result) {
                                                                    : "the connection was closed");
 }
 
-absl::Status TlsTunnel::greet() {
+short TlsConnection::greetingEvents() const { return wantsWrite ? POLLOUT : POLLIN; }
+
+absl::Status TlsConnection::greet() {
+  if (state == State::Open)
+    return absl::OkStatus();
+  if (state == State::Confirming)
+    return confirm();
   ERR_clear_error();
   errno = 0;
   if (const int result = SSL_do_handshake(ssl); result != 1)
@@ -236,13 +243,19 @@ absl::Status TlsTunnel::greet() {
   return confirm();
 }
 
-absl::Status TlsTunnel::confirm() {
+absl::Status TlsConnection::confirm() {
   char word = '1';
   ERR_clear_error();
   errno = 0;
   const int result = side == TlsSide::Acceptor ? SSL_write(ssl, &word, 1) : SSL_read(ssl, &word, 1);
-  return result == 1 ? open() : failure(result);
+  if (result != 1)
+    return failure(result);
+  state = State::Open;
+  return absl::OkStatus();
 }
+
+TlsTunnel::TlsTunnel(std::shared_ptr<const TlsIdentity> identity, TlsSide side, Socket network)
+    : connection(std::move(identity), side, std::move(network)) {}
 
 absl::Status TlsTunnel::open() {
   int ends[2];
@@ -259,8 +272,8 @@ TlsTunnel::Events TlsTunnel::events() const {
   if (state == State::Over)
     return result;
   if (state != State::Open) {
-    result.network = network.fd();
-    result.ofNetwork = wantsWrite ? POLLOUT : POLLIN;
+    result.network = connection.fd();
+    result.ofNetwork = connection.greetingEvents();
     return result;
   }
   if (!networkEnded && incoming.isEmpty())
@@ -272,7 +285,7 @@ TlsTunnel::Events TlsTunnel::events() const {
   if (!incoming.isEmpty())
     result.ofPlain |= POLLOUT;
   // A descriptor that nothing is wanted of would wake the poll when it has ended.
-  result.network = result.ofNetwork ? network.fd() : -1;
+  result.network = result.ofNetwork ? connection.fd() : -1;
   result.plain = result.ofPlain ? plain.fd() : -1;
   return result;
 }
@@ -289,12 +302,13 @@ bool TlsTunnel::send() {
   if (outgoing.isEmpty())
     return hasMoved;
   ERR_clear_error();
-  const int n = SSL_write(ssl, outgoing.bytes.data() + outgoing.begin, static_cast<int>(outgoing.end - outgoing.begin));
+  const int n = SSL_write(connection.get(), outgoing.bytes.data() + outgoing.begin,
+                          static_cast<int>(outgoing.end - outgoing.begin));
   if (n > 0) {
     outgoing.begin += static_cast<size_t>(n);
     return true;
   }
-  const int kind = SSL_get_error(ssl, n);
+  const int kind = SSL_get_error(connection.get(), n);
   if (kind != SSL_ERROR_WANT_READ && kind != SSL_ERROR_WANT_WRITE) {
     networkEnded = true;
     outgoing.begin = outgoing.end;
@@ -306,10 +320,10 @@ bool TlsTunnel::receive() {
   bool hasMoved = false;
   if (incoming.isEmpty() && !networkEnded) {
     ERR_clear_error();
-    const int n = SSL_read(ssl, incoming.bytes.data(), static_cast<int>(incoming.bytes.size()));
+    const int n = SSL_read(connection.get(), incoming.bytes.data(), static_cast<int>(incoming.bytes.size()));
     incoming.begin = 0;
     incoming.end = static_cast<size_t>(std::max(n, 0));
-    const int kind = n > 0 ? SSL_ERROR_NONE : SSL_get_error(ssl, n);
+    const int kind = n > 0 ? SSL_ERROR_NONE : SSL_get_error(connection.get(), n);
     networkEnded = n <= 0 && kind != SSL_ERROR_WANT_READ && kind != SSL_ERROR_WANT_WRITE;
     hasMoved = n > 0;
   }
@@ -327,18 +341,19 @@ bool TlsTunnel::receive() {
 void TlsTunnel::end() {
   ERR_clear_error();
   if (!networkEnded)
-    SSL_shutdown(ssl); // says that nothing is missing
+    SSL_shutdown(connection.get()); // says that nothing is missing
   ERR_clear_error();
-  shutdown(network.fd(), SHUT_WR);
+  shutdown(connection.fd(), SHUT_WR);
   plain = Socket();
   state = State::Over;
 }
 
 absl::Status TlsTunnel::advance() {
-  if (state == State::Greeting)
-    DGC_RETURN_IF_ERROR(greet());
-  else if (state == State::Confirming)
-    DGC_RETURN_IF_ERROR(confirm());
+  if (state == State::Greeting) {
+    DGC_RETURN_IF_ERROR(connection.greet());
+    if (connection.isOpen())
+      DGC_RETURN_IF_ERROR(open());
+  }
   if (state != State::Open)
     return absl::OkStatus();
   while (true) {

@@ -35,7 +35,7 @@ public:
   bool hasCertificates() const { return !files.certificate.empty(); }
 
 private:
-  friend class TlsTunnel;
+  friend class TlsConnection;
   friend struct TlsCallbacks;
   TlsIdentity();
 
@@ -46,16 +46,50 @@ private:
 
 enum class TlsSide { Connector, Acceptor };
 
-/// One connection: carries bytes between a TLS connection and a plain socket of this process, which has the other end. Never
-/// blocks; its caller waits for what events() says, and calls advance().
+/// A connection over which both ends prove who they are. It does not block.
 ///
-/// An acceptor that accepts the proof of the other end says so with one byte, which no plain socket sees: before that a
-/// connector does not know whether it was accepted.
+/// An acceptor that accepts the proof of the other end says so with one byte: before that a connector does not know whether it
+/// was accepted.
+class TlsConnection {
+public:
+  /// `network` does not block.
+  TlsConnection(std::shared_ptr<const TlsIdentity> identity, TlsSide side, Socket network);
+  ~TlsConnection();
+  TlsConnection(const TlsConnection &) = delete;
+
+  /// Does what can be done without waiting. PermissionDenied says that one end does not accept the other, and why; Unavailable,
+  /// that the connection was lost. OK is no promise that it is open.
+  absl::Status greet();
+  /// Both ends have accepted each other.
+  bool isOpen() const { return state == State::Open; }
+  /// What greet() waits for.
+  short greetingEvents() const;
+
+  SSL *get() const { return ssl; }
+  int fd() const { return network.fd(); }
+
+private:
+  enum class State { Greeting, Confirming, Open };
+  absl::Status confirm();
+  absl::Status failure(int result);
+
+  const std::shared_ptr<const TlsIdentity> identity;
+  const TlsSide side;
+  State state = State::Greeting;
+  Socket network;
+  SSL *ssl;
+  bool wantsWrite = false;
+  std::string peer, refusal; ///< set by the check of a certificate that is not accepted
+  friend struct TlsCallbacks;
+};
+
+/// One connection: carries bytes between a TLS connection and a plain socket of this process, which has the other end. Never
+/// blocks; its caller waits for what events() says, and calls advance(). The byte of an acceptor is none that the plain socket
+/// sees.
 class TlsTunnel {
 public:
   /// `network` does not block.
   TlsTunnel(std::shared_ptr<const TlsIdentity> identity, TlsSide side, Socket network);
-  ~TlsTunnel();
   TlsTunnel(const TlsTunnel &) = delete;
 
   /// What it waits for: descriptors below 0 are not to be looked at.
@@ -64,8 +98,7 @@ public:
     short ofNetwork = 0, ofPlain = 0;
   };
   Events events() const;
-  /// Does what can be done without waiting. Failed until it is open: PermissionDenied says that one end does not accept
-  /// the other, and why; Unavailable, that the connection was lost. OK is no promise that it is open.
+  /// Does what can be done without waiting. Failed until it is open, as TlsConnection::greet().
   absl::Status advance();
   /// Both ends have accepted each other.
   bool isOpen() const { return state == State::Open; }
@@ -77,31 +110,23 @@ public:
   Socket takePlain() { return std::move(otherEnd); }
 
 private:
-  enum class State { Greeting, Confirming, Open, Over };
+  enum class State { Greeting, Open, Over };
   struct Buffer {
     std::array<char, 16384> bytes;
     size_t begin = 0, end = 0;
     bool isEmpty() const { return begin == end; }
   };
-  absl::Status greet();
-  absl::Status confirm();
   absl::Status open();
-  absl::Status failure(int result);
   /// Whether anything has moved.
   bool send();
   bool receive();
   void end();
 
-  const std::shared_ptr<const TlsIdentity> identity;
-  const TlsSide side;
+  TlsConnection connection;
   State state = State::Greeting;
-  Socket network, plain, otherEnd;
-  SSL *ssl;
-  bool wantsWrite = false; ///< while greeting
+  Socket plain, otherEnd;
   bool networkEnded = false, plainEnded = false;
   Buffer outgoing, incoming;
-  std::string peer, refusal; ///< set by the check of a certificate that is not accepted
-  friend struct TlsCallbacks;
 };
 
 /// Connects a socket that leads to an acceptor: greets, within the limits of `options`. The tunnel is open.

@@ -22,6 +22,7 @@ struct Flags {
   double joinTimeout = 120, stallTimeout = 60; // seconds
   double stragglerFactor = 1.5;
   bool insecure = false;
+  std::string dataEncryption = "auto";
   rt::CredentialFiles credentials;
   std::vector<std::string> signers; // files of public keys
   std::string sandbox = "auto";

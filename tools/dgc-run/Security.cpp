@@ -37,6 +37,12 @@ void dgc::tool::addSecurityFlags(CLI::App &app, Flags &flags) {
                "Accept addresses other than loopback without certificates and secret: every process that reaches the "
                "coordinator may join, and read and change what workers say. Only in a network that you trust")
       ->group(group);
+  app.add_option("--data-encryption", flags.dataEncryption,
+                 "Encrypt tensors on their way between workers: auto, between machines where there are certificates or "
+                 "a secret; on; off. The same for all workers")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--sandbox", flags.sandbox,
                  "Keep the code of the plan from starting programs and from writing outside of the folders of the "
                  "outputs: auto, with what this kernel has; on, or end with code 7; off")

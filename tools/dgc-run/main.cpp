@@ -202,6 +202,10 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   options.coordinator = identity.coordinator;
   options.listen = flags.listen;
   options.insecure = flags.insecure;
+  using Encryption = ClusterOptions::Encryption;
+  options.dataEncryption = flags.dataEncryption == "on"    ? Encryption::On
+                           : flags.dataEncryption == "off" ? Encryption::Off
+                                                           : Encryption::Auto;
   options.dataAddress = flags.dataAddress;
   options.joinTimeoutSeconds = flags.joinTimeout;
   options.stallTimeoutSeconds = flags.stallTimeout;

@@ -50,6 +50,26 @@ std::vector<std::string> runLoopback(int worldSize, const TransportOptions &opti
 
 INSTANTIATE_TEST_SUITE_P(Tcp, TransportSuite, ::testing::ValuesIn(suiteCases({"Loopback", runLoopback})), caseName);
 
+std::vector<std::string> runEncrypted(int worldSize, TransportOptions options, const RankProgram &program) {
+  options.encrypted = true;
+  return runLoopback(worldSize, options, program);
+}
+
+INSTANTIATE_TEST_SUITE_P(TcpEncrypted, TransportSuite, ::testing::ValuesIn(suiteCases({"Encrypted", runEncrypted})),
+                         caseName);
+
+TEST(Tcp, AllEncryptOrNone) {
+  std::vector<std::string> results = forkRanks(2, [&](int rank, const Exchange &exchange) {
+    TransportOptions options;
+    options.sharedBytes = 4096;
+    options.encrypted = rank == 1;
+    return tcpRank(rank, 2, "127.0.0.1", options, exchange, [](Transport &) { return std::string("connected"); });
+  });
+  for (const std::string &result : results)
+    EXPECT_THAT(result, HasSubstr("rank 1 encrypts tensors, and rank 0 does not: give all workers the same "
+                                  "--data-encryption"));
+}
+
 // --- Two network namespaces ---------------------------------------------------
 
 TwoHosts &hosts() {
