@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
@@ -61,6 +62,7 @@ private:
   void admit(Socket socket, uint32_t sender);
   absl::Status reach(int peer, const SocketAddress &address, const Key &key);
   absl::StatusOr<TcpCore::Connection> greet(Socket socket, TlsSide side);
+  std::pair<int, Socket> takeArrived();
   absl::Status awaitPeers();
 
   const int rank, worldSize;
@@ -141,31 +143,39 @@ absl::Status TcpEndpointImpl::reach(int peer, const SocketAddress &address, cons
   }
 }
 
+/// A rank that has come, and its socket; after some milliseconds none.
+std::pair<int, Socket> TcpEndpointImpl::takeArrived() {
+  std::unique_lock<std::mutex> lock(mutex);
+  auto find = [&] { return std::find_if(sockets.begin(), sockets.end(), [](const Socket &s) { return bool(s); }); };
+  if (find() == sockets.end())
+    arrived.wait_for(lock, std::chrono::milliseconds(20)); // an abort does not notify
+  const auto found = find();
+  return found == sockets.end() ? std::pair<int, Socket>(-1, Socket())
+                                : std::pair<int, Socket>(found - sockets.begin(), std::move(*found));
+}
+
 /// Waits for the ranks above this one. These have reached all below it, so that they greet it next.
 absl::Status TcpEndpointImpl::awaitPeers() {
   std::string why;
-  for (int peer = rank + 1; peer < worldSize; ++peer)
-    while (!connections[peer]) {
-      if (abort.raised())
-        return abort.status();
-      if (SteadyClock::now() >= deadline)
-        return unreachable(absl::StrCat("rank ", peer, " did not connect to rank ", rank, " at ", own, " within ",
-                                        seconds, " s", why.empty() ? "" : " (", why, why.empty() ? "" : ")"));
-      Socket socket;
-      {
-        std::unique_lock<std::mutex> lock(mutex);
-        if (!sockets[peer])
-          arrived.wait_for(lock, std::chrono::milliseconds(20)); // an abort does not notify
-        socket = std::move(sockets[peer]);
-      }
-      if (!socket)
-        continue;
-      absl::StatusOr<TcpCore::Connection> greeted = greet(std::move(socket), TlsSide::Acceptor);
-      if (greeted.ok())
-        connections[peer] = *std::move(greeted);
-      else
-        why = std::string(greeted.status().message()); // it may come again
+  for (int missing = rank + 1; missing < worldSize;) {
+    if (connections[missing]) {
+      ++missing;
+      continue;
     }
+    if (abort.raised())
+      return abort.status();
+    if (SteadyClock::now() >= deadline)
+      return unreachable(absl::StrCat("rank ", missing, " did not connect to rank ", rank, " at ", own, " within ",
+                                      seconds, " s", why.empty() ? "" : " (", why, why.empty() ? "" : ")"));
+    auto [peer, socket] = takeArrived();
+    if (peer < 0)
+      continue;
+    absl::StatusOr<TcpCore::Connection> greeted = greet(std::move(socket), TlsSide::Acceptor);
+    if (greeted.ok())
+      connections[peer] = *std::move(greeted);
+    else
+      why = std::string(greeted.status().message()); // it may come again
+  }
   return absl::OkStatus();
 }
 
