@@ -55,7 +55,8 @@ public:
   }
 
   uint64_t workspaceBytes(const artifact::Program &program, int64_t threads) const override {
-    return rt::scratchBound(program, static_cast<int>(threads), target.has("avx512f"));
+    return rt::scratchBound(program, static_cast<int>(threads),
+                            {.avx512 = target.has("avx512f"), .bf16 = target.has("avx512bf16")});
   }
 
 private:

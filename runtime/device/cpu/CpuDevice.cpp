@@ -200,13 +200,15 @@ PreparedOrStatus CpuDevice::prepare(const artifact::Fill &op, std::span<const Op
 /// The most scratch memory of a program that the worker may run.
 static uint64_t scratchLimitOf(const artifact::Plan &plan, int32_t group, int threads) {
   const auto *features = targetOf(plan, group).features();
-  bool hasAvx512 = false;
-  for (uint32_t i = 0; features && i < features->size(); ++i)
-    hasAvx512 |= features->Get(i)->string_view() == "avx512f";
+  CpuNeeds needs;
+  for (uint32_t i = 0; features && i < features->size(); ++i) {
+    needs.avx512 |= features->Get(i)->string_view() == "avx512f";
+    needs.bf16 |= features->Get(i)->string_view() == "avx512bf16";
+  }
   uint64_t most = 0;
   for (uint32_t i = 0; plan.programs() && i < plan.programs()->size(); ++i)
     if (const artifact::Program &program = *plan.programs()->Get(i); belongs(program.group(), group))
-      most = std::max(most, static_cast<uint32_t>(threads) > plan.threads() ? scratchBound(program, threads, hasAvx512)
+      most = std::max(most, static_cast<uint32_t>(threads) > plan.threads() ? scratchBound(program, threads, needs)
                                                                             : program.scratch_bytes());
   return most;
 }

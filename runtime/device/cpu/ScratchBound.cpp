@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -23,7 +24,8 @@ int64_t roundUp(int64_t value, int64_t granule) { return (value + granule - 1) /
 /// What the calls depend on beside the shapes.
 struct Machine {
   int64_t threads;
-  bool isAvx2; ///< and has no AVX-512
+  bool isAvx2;  ///< and has no AVX-512
+  bool hasBf16; ///< instructions for it
 };
 
 int64_t bytesOf(DType type) { return static_cast<int64_t>(sizeOf(type)); }
@@ -43,10 +45,14 @@ Bytes productBytes(const MatmulLayout &layout, int64_t terms, int64_t elementByt
   return 2304 + elements * elementBytes + sums;
 }
 
-/// A product that oneDNN takes.
+/// A product that oneDNN takes. One of bf16 is by GEMM where the processor has no instructions for it: that has all sums in f32
+/// before it rounds them.
 Bytes dnnlProductBytes(const artifact::Matmul &op, DType type, const Machine &machine) {
   const MatmulLayout layout(op);
   const auto terms = static_cast<int64_t>(op.k());
+  if (type == DType::BF16 && !machine.hasBf16)
+    return Bytes(layout.dst.allRows()) * layout.dst.columns() * 4 + mostParts * page +
+           dnnlProductBytes(op, type, {machine.threads, machine.isAvx2, /*hasBf16=*/true});
   if (!hasLongSums(op, type, machine.isAvx2))
     return machine.threads * productBytes(layout, terms, bytesOf(type), machine);
   const LongSums cut(op, type, machine.isAvx2);
@@ -203,11 +209,15 @@ Bytes stepBytes(const artifact::Program &program, const artifact::Step &step, co
 }
 } // namespace
 
-uint64_t dgc::rt::scratchBound(const artifact::Program &program, int threads, bool needsAvx512) {
+uint64_t dgc::rt::scratchBound(const artifact::Program &program, int threads, CpuNeeds needs) {
+  std::vector<Machine> machines{{threads, /*isAvx2=*/false, /*hasBf16=*/true}};
+  if (!needs.bf16)
+    machines.push_back({threads, /*isAvx2=*/false, /*hasBf16=*/false});
+  if (!needs.avx512)
+    machines.push_back({threads, /*isAvx2=*/true, /*hasBf16=*/false});
   Bytes most = 0;
   for (uint32_t i = 0; program.steps() && i < program.steps()->size(); ++i)
-    for (bool isAvx2 : {false, true})
-      if (!isAvx2 || !needsAvx512)
-        most = std::max(most, stepBytes(program, *program.steps()->Get(i), {threads, isAvx2}));
+    for (const Machine &machine : machines)
+      most = std::max(most, stepBytes(program, *program.steps()->Get(i), machine));
   return static_cast<uint64_t>(std::ceil(std::min(most, 0x1p46))); // more than any plan may have
 }
