@@ -68,14 +68,18 @@ ExecuteOptions smallOptions(const char *mesh = "", const char *strategy = "") {
 struct Distribution {
   const char *mesh, *strategy;
   size_t workers;
+  int64_t microbatches = 0;
 };
 
 // Steps that are begun one ahead give the losses and variables of steps one after the other, with one worker and with
 // several, which exchange values in the middle of a step.
 TEST(CudaPipeline, ComputesTheSame) {
-  for (Distribution distribution : {Distribution{"", "", 1}, Distribution{"data=2", "data-parallel", 2},
-                                    Distribution{"data=2", "zero3", 2}, Distribution{"stage=2", "", 2}}) {
+  for (Distribution distribution :
+       {Distribution{"", "", 1}, Distribution{"data=2", "data-parallel", 2}, Distribution{"data=2", "zero3", 2},
+        Distribution{"stage=2", "", 2}, Distribution{"stage=2", "pipeline=1f1b", 2, 6},
+        Distribution{"stage=2", "pipeline=gpipe", 2, 6}}) {
     ExecuteOptions options = smallOptions(distribution.mesh, distribution.strategy);
+    options.microbatches = distribution.microbatches;
     auto expected = execute(kModel, {}, options);
     ASSERT_TRUE(expected.ok()) << expected.status();
     auto plan = compileForFakeGpu(kModel, options);
