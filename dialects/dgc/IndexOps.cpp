@@ -138,7 +138,7 @@ ShardingRule DynamicUpdateSliceOp::getShardingRule() {
   RankedTensorType operand = tensorOf(getOperand()), update = tensorOf(getUpdate());
   ShardingRuleBuilder rule(*this);
   for (int64_t i = 0; i < operand.getRank(); ++i) {
-    if (i != getDimension()) {
+    if (i != static_cast<int64_t>(getDimension())) {
       rule.factor({i, i, -1}, {i}, operand.getDimSize(i));
       continue;
     }

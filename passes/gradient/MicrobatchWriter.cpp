@@ -43,7 +43,7 @@ Operation *MicrobatchWriter::cloneOnParts(Operation *op, ArrayRef<Value> operand
 Value MicrobatchWriter::rematerialized(Value value, unsigned dim) {
   Operation *op = value.getDefiningOp();
   if (auto iota = dyn_cast_or_null<IotaOp>(op);
-      iota && iota->getNumOperands() == 0 && iota.getDimension() != static_cast<int64_t>(dim)) {
+      iota && iota->getNumOperands() == 0 && iota.getDimension() != static_cast<uint64_t>(dim)) {
     // The same numbers for all examples.
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<int64_t> shape(type.getShape());

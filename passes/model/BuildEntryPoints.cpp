@@ -340,8 +340,6 @@ Value EntryPoint::rateFor(VariableParts &variable, Value rate) {
 
 /// Applies the optimizer to one weight.
 void EntryPoint::update(VariableParts &variable, size_t firstSlot, Value gradient, Value rate) {
-  OptimizerOp optimizer = model.optimizer;
-  Location location = optimizer.getLoc();
   Value weight = mapping.lookup(variable.op->getResult(0));
   rate = rateFor(variable, rate);
   SmallVector<Value> slots;

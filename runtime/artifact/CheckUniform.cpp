@@ -283,7 +283,7 @@ private:
     const AxisMask along = axesOf(collective.axes());
     std::vector<std::pair<Range, AxisMask>> results;
     for (const auto &[from, to] : accesses.exchanged) {
-      auto add = [&, to = to](uint64_t begin, uint64_t end, AxisMask axes) {
+      auto add = [&](uint64_t begin, uint64_t end, AxisMask axes) {
         axes = info.makesEqual ? axes & ~along : axes | along;
         if (axes != 0)
           lastVaried = number;
