@@ -64,14 +64,19 @@ static OwningOpRef<ModuleOp> parseAny(llvm::SourceMgr &sources, MLIRContext *con
   return module;
 }
 
-/// An error for arguments whose sizes are open, as those that jax.export calls symbolic.
+/// An error for arguments whose sizes are open, as those that jax.export calls symbolic. The module is not verified yet: a
+/// function may lack its name and its type.
 static LogicalResult checkSizes(ModuleOp module) {
-  for (auto function : module.getOps<func::FuncOp>())
-    for (auto [i, argument] : llvm::enumerate(function.getArgumentTypes()))
-      if (auto type = dyn_cast<RankedTensorType>(argument); type && !type.hasStaticShape() && function.isPublic())
-        return function.emitError() << "argument " << i << " of @" << function.getSymName() << " has the type " << type
-                                    << ", with open sizes, as symbolic dimensions are; export the program with the "
-                                       "sizes that it is to run with";
+  for (auto function : module.getOps<func::FuncOp>()) {
+    StringAttr visibility = function.getSymVisibilityAttr();
+    if (visibility && visibility != "public")
+      continue;
+    for (BlockArgument argument : function.getBody().getArguments())
+      if (auto type = dyn_cast<RankedTensorType>(argument.getType()); type && !type.hasStaticShape())
+        return emitError(function.getLoc()) << "argument " << argument.getArgNumber() << " has the type " << type
+                                            << ", with open sizes, as symbolic dimensions are; export the program with "
+                                               "the sizes that it is to run with";
+  }
   return success();
 }
 
@@ -85,13 +90,13 @@ static void addLocations(ModuleOp module, StringRef file) {
   add(module);
   for (auto function : module.getOps<func::FuncOp>()) {
     add(function);
-    for (BlockArgument argument : function.getArguments())
+    for (BlockArgument argument : function.getBody().getArguments())
       if (auto name = dyn_cast<NameLoc>(argument.getLoc()); name && isa<UnknownLoc>(name.getChildLoc()))
         argument.setLoc(NameLoc::get(name.getName(), place));
   }
 }
 
-/// The first look at what was parsed; sizes come first, as ops have more to say of them.
+/// The first look at what was parsed. Sizes come before the verifier, which speaks of each op that has them.
 static OwningOpRef<ModuleOp> verified(OwningOpRef<ModuleOp> module, llvm::SourceMgr &sources) {
   if (module)
     addLocations(*module, sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier());
@@ -171,9 +176,9 @@ OwningOpRef<ModuleOp> parseStableHLO(llvm::SourceMgr &sources, MLIRContext *cont
         << "exported.mlir_module_serialized";
     return {};
   }
-  const llvm::MemoryBuffer &file = *sources.getMemoryBuffer(sources.getMainFileID());
+  const bool isWritten = isBytecode(sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef());
   OwningOpRef<ModuleOp> module =
-      isBytecode(file.getMemBufferRef())
+      isWritten
           ? parseBytecode(sources, context, format)
           : verified(parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false)), sources);
   return module && succeeded(checkOrder(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
