@@ -22,6 +22,7 @@
 #include "tools/dgc-compile/Outputs.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
 
@@ -282,11 +283,11 @@ static bool checkPhases(const dgc::CompileOptions &options) {
 }
 
 /// Null, with a message, where it cannot be read.
-static std::unique_ptr<llvm::MemoryBuffer> openInput(const std::string &path, llvm::StringRef option = "") {
+static std::unique_ptr<llvm::MemoryBuffer> openInput(const std::string &path) {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(path, &error);
   if (!file) {
-    llvm::errs() << "dgc-compile: " << option << error << "\n";
+    llvm::errs() << "dgc-compile: " << error << "\n";
   }
   return file;
 }
@@ -322,7 +323,11 @@ static std::optional<dgc::import::ImportOptions> importOptionsOfFlags(const dgc:
     llvm::errs() << "dgc-compile: --freeze is for a model that is trained, with --loss\n";
     return std::nullopt;
   }
-  if (!signature.empty() && !openInput(signature, "--signature: ")) {
+  // It is read once, as it may be a pipe.
+  if (std::error_code missing;
+      !signature.empty() && (missing = llvm::sys::fs::access(signature, llvm::sys::fs::AccessMode::Exist))) {
+    llvm::errs() << "dgc-compile: --signature: cannot open input file '" << signature << "': " << missing.message()
+                 << "\n";
     return std::nullopt;
   }
   return {{{loss, optimizer, freeze}, options.inputShape, signature, options.blocks, options.batch.value}};
