@@ -13,7 +13,7 @@
 namespace dgc::rt {
 
 /// Value of Plan.format that this reader and writer understand.
-inline constexpr uint32_t artifactFormat = 5;
+inline constexpr uint32_t artifactFormat = 6;
 
 /// Serializes `plan`, after setting `format`, the digest of every section and
 /// the digest of the file. The same plan gives the same bytes. Only sizes are
