@@ -39,6 +39,7 @@ INCLUDES = {
     "runtime/device": ["runtime/base", "runtime/artifact", "runtime/collective"],
     "runtime/executor": ["runtime/base", "runtime/artifact", "runtime/collective", "runtime/data", "runtime/device"],
     "runtime/verify": ["runtime/base", "runtime/artifact", "runtime/collective", "runtime/device", "runtime/executor"],
+    "runtime/servers": ["runtime/base", "runtime/net", "runtime/artifact", "runtime/collective", "runtime/executor"],
     "runtime/driver": ["runtime"],
     "runtime/monitor": ["runtime/base", "runtime/net", "runtime/artifact", "runtime/cluster", "runtime/executor", "runtime/telemetry"],
     "tools": ["compiler", "passes", "dialects", "runtime"],

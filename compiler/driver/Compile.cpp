@@ -11,6 +11,7 @@
 #include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Task.h"
+#include "runtime/servers/Rounds.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -143,6 +144,16 @@ static FailureOr<std::vector<uint8_t>> semanticsOf(ModuleOp module, const Compil
   return std::move(kernels->object);
 }
 
+static std::optional<artifact::AsynchronousT> asynchronousOf(const CompilePlan &plan) {
+  if (!plan.asynchronousWorkers)
+    return std::nullopt;
+  artifact::AsynchronousT asynchronous;
+  asynchronous.workers = static_cast<uint32_t>(plan.asynchronousWorkers);
+  const int64_t staleness = plan.asked.staleness.value();
+  asynchronous.staleness = staleness == Staleness::kUnlimited ? UINT64_MAX : static_cast<uint64_t>(staleness);
+  return asynchronous;
+}
+
 FailureOr<Artifact> compile(ModuleOp module, const CompileOptions &options, const CompileReports &reports) {
   FailureOr<CompilePlan> plan = planCompilation(module, options);
   return failed(plan) ? FailureOr<Artifact>() : compile(module, *plan, reports);
@@ -164,13 +175,16 @@ FailureOr<Artifact> compile(ModuleOp module, const CompilePlan &plan, const Comp
       return failure();
     kernels->semantics = *std::move(semantics);
   }
-  FailureOr<std::vector<uint8_t>> bytes = packageModule(module, *kernels, {plan.describe()});
+  FailureOr<std::vector<uint8_t>> bytes = packageModule(module, *kernels, {plan.describe(), asynchronousOf(plan)});
   if (failed(bytes))
     return failure();
   // What a worker checks when it loads the plan, before there is a file.
   absl::StatusOr<std::unique_ptr<rt::Artifact>> artifact = rt::loadBytes(*bytes, "the plan");
   if (!artifact.ok())
     return module.emitError() << std::string(artifact.status().message());
+  if (plan.asynchronousWorkers)
+    if (absl::Status status = rt::checkAsynchronous((*artifact)->plan()); !status.ok())
+      return module.emitError() << std::string(status.message()) << "; use parameter-server, or --staleness=0";
   timer.stop();
   return Artifact{*std::move(bytes)};
 }

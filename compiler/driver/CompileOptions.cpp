@@ -45,6 +45,16 @@ std::optional<VirtualShards> VirtualShards::parse(StringRef text, std::string &e
   return std::nullopt;
 }
 
+std::optional<Staleness> Staleness::parse(StringRef text, std::string &error) {
+  int64_t steps = kUnlimited;
+  if (text == "inf" || (!text.getAsInteger(10, steps) && steps >= 0))
+    return Staleness{steps};
+  error = "'" + text.str() + "': expected a number of steps from 0 on, or inf";
+  return std::nullopt;
+}
+
+std::string Staleness::text() const { return !steps ? "" : *steps == kUnlimited ? "inf" : std::to_string(*steps); }
+
 std::string VirtualShards::text() const { return count ? "any-workers=" + std::to_string(count) : ""; }
 
 std::optional<PlacementRules> CompileOptions::readPlacement(StringRef fileOrList, std::string &error) {
@@ -89,8 +99,8 @@ public:
     plan.mesh = asked().mesh;
     if (failed(checkNumbers()) || failed(checkPhases()) || failed(checkInsertedPasses()) || failed(chooseMesh()) ||
         failed(chooseTargets()) || failed(checkCollectiveNames(module, asked().forbid)) || failed(checkMesh()) ||
-        failed(chooseStrategies()) || failed(chooseVirtualShards()) || failed(checkPipeline()) ||
-        failed(checkRepeats()))
+        failed(chooseStrategies()) || failed(chooseAsynchronous()) || failed(chooseVirtualShards()) ||
+        failed(checkPipeline()) || failed(checkRepeats()))
       return failure();
     if (plan.strategies.servers())
       plan.mesh.axes.insert(plan.mesh.axes.begin(), {"stage", 1 + plan.strategies.servers()});
@@ -202,6 +212,22 @@ private:
     if (plan.strategies.leavesRecomputeOpen() && asked().memoryLimit.bytes < 0)
       return error() << "strategy 'recompute' needs to know what to compute again: write a pattern, as in "
                         "recompute=layer.*, or let --memory-limit decide";
+    return success();
+  }
+
+  /// Workers that do not wait for each other have the program of one worker, and batches of their own.
+  LogicalResult chooseAsynchronous() {
+    const bool isAsked = plan.strategies.asyncParameterServers > 0;
+    if (!isAsked && asked().staleness.steps)
+      return error() << "--staleness=" << asked().staleness.text()
+                     << " is for workers that do not wait for each other: add --strategy async-parameter-server=P";
+    if (!isAsked || asked().staleness.value() == 0)
+      return success();
+    if (asked().checkNumerics != NumericsChecks::Off)
+      return error() << "--check-numerics=" << nameOf(asked().checkNumerics)
+                     << " is for workers that take each step together; leave it out, or use parameter-server";
+    for (MeshShape::Axis &axis : plan.mesh.axes)
+      plan.asynchronousWorkers = std::exchange(axis.size, 1);
     return success();
   }
 
@@ -385,7 +411,7 @@ private:
     phases.schedule = {.overlap = isDistributed && overlaps};
     for (const MeshShape::Axis &axis : plan.mesh.axes)
       plan.numWorkers *= servers && axis.name == "stage" ? 1 : axis.size;
-    const int64_t processes = std::max<int64_t>(1, plan.numWorkers + servers);
+    const int64_t processes = std::max<int64_t>(1, std::max(plan.numWorkers, plan.asynchronousWorkers) + servers);
     plan.threads = asked().threads.value ? asked().threads.value
                                          : std::max<int64_t>(1, std::thread::hardware_concurrency() / processes);
   }

@@ -40,6 +40,15 @@ template <> struct EnumNames<Switch> {
   static constexpr EnumValue<Switch> all[] = {{Switch::Off, "off"}, {Switch::On, "on"}};
 };
 
+/// By how many steps a step may run ahead of the first that is not applied; empty text: not said.
+struct Staleness {
+  static constexpr int64_t kDefault = 3, kUnlimited = -1;
+  std::optional<int64_t> steps;
+  int64_t value() const { return steps.value_or(kDefault); }
+  static std::optional<Staleness> parse(llvm::StringRef text, std::string &error);
+  std::string text() const;
+};
+
 /// Takes the text of an option; false, with what is wrong, where it means nothing.
 template <TextValue T> bool readOption(llvm::StringRef text, T &value, std::string &error) {
   std::optional<T> parsed = T::parse(text, error);
@@ -62,6 +71,7 @@ struct CompileOptions {
   Count batch;
   MeshShape mesh;
   StrategyOptions strategy;
+  Staleness staleness;
   Count microbatches;
   PlacementRules placement;
   TargetSpec target = {"cpu"}, serverTarget; // no server target: as the target says
@@ -92,6 +102,9 @@ struct CompileOptions {
     b("batch", o.batch, "N", "The global batch: in place of ? or of the number in the model");
     b("mesh", o.mesh, "AXIS=N,..", "Axes of the mesh and their sizes, as in data=2");
     b("strategy", o.strategy, "NAME[=ARG],..", "How to distribute over the mesh: a list of those below");
+    b("staleness", o.staleness, "K",
+      "Of async-parameter-server: a step begins when all but the last K steps before it are applied. 0: the same as "
+      "parameter-server; inf: it waits for none (default 3)");
     b("microbatches", o.microbatches, "M", "In how many parts a pipeline works on the batch");
     b("placement", o.placement, "FILE|PATTERN=DEVICE,..",
       "Where variables and ops are: a file of lines `PATTERN DEVICE`, or the same as a list, as in w1=task:0");
@@ -155,6 +168,9 @@ struct CompilePlan {
   std::shared_ptr<const Target> workers, servers; // the same where there are none of another kind
   int64_t threads = 1, numWorkers = 1;            // without servers
   bool isMeshOfModel = false;
+  /// Of asynchronous parameter servers: the workers that dgc-run starts, each of which has the program of one. 0: there are
+  /// none.
+  int64_t asynchronousWorkers = 0;
   PhaseOptions phases;
   std::vector<InsertedPasses> inserted;
 

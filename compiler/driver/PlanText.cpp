@@ -27,6 +27,8 @@ static CompileOptions resolvedOf(const CompilePlan &plan) {
       resolved.mesh.axes.erase(resolved.mesh.axes.begin());
   }
   resolved.strategy = plan.strategies;
+  if (plan.strategies.asyncParameterServers)
+    resolved.staleness.steps = plan.asked.staleness.value();
   resolved.threads = {plan.threads};
   resolved.attention = plan.phases.model.fuseAttention ? AttentionForm::Fused : AttentionForm::Expanded;
   if (plan.phases.model.loopRepeats == 0)
@@ -64,7 +66,8 @@ std::vector<PlannedOption> CompilePlan::describe() const {
     if (name == "server-target" && servers != workers)
       options.push_back(optionOf("server-features", servers->features(), Origin::Decided));
     if (name == "mesh") {
-      options.push_back(optionOf("workers", std::to_string(numWorkers), Origin::Decided));
+      options.push_back(
+          optionOf("workers", std::to_string(std::max(numWorkers, asynchronousWorkers)), Origin::Decided));
       options.push_back(optionOf("servers", std::to_string(strategies.servers()), Origin::Decided));
     }
   }

@@ -53,12 +53,16 @@ ArrayRef<Strategy> getStrategies() {
   using Reasoned = std::pair<StringRef, StringRef>;
   static constexpr StringRef wholeReason = "a server holds whole variables and updates them";
   static constexpr Reasoned notWithServers[] = {
+      {"async-parameter-server", "servers apply the updates of all workers together, or of each by itself; name one"},
       {"central-storage", "central storage is one parameter server; name one of them"},
       {"pipeline", "all workers of parameter servers compute the same ops; choose one"},
       {"zero1", wholeReason},
       {"zero2", wholeReason},
       {"zero3", wholeReason},
       {"tensor-parallel", wholeReason}};
+  // Each pair is said once: by the first of the table.
+  static const ArrayRef<Reasoned> notWithAsync = ArrayRef(notWithServers).drop_front();
+  static const ArrayRef<Reasoned> notWithStorage = notWithAsync.drop_front();
   static constexpr Reasoned notWithPipeline[] = {
       {"accumulate", "a pipeline has micro-batches of its own, and one update; use --microbatches alone"}};
   static constexpr StringRef includedReason = "a stage of ZeRO includes those before it; name the last one alone";
@@ -94,13 +98,25 @@ ArrayRef<Strategy> getStrategies() {
        .axes = data,
        .includes = dataParallel,
        .excludes = notWithServers},
+      {.name = "async-parameter-server",
+       .summary = "the same, but each worker takes batches of its own, and waits for no other; see --staleness",
+       .print = printNumber<&S::asyncParameterServers>,
+       .set =
+           [](S &options, StringRef argument, std::string &error) {
+             return setNumber<&S::asyncParameterServers>(
+                 options, argument, 256, "the number of servers, from 1 to 256, as in async-parameter-server=2", error);
+           },
+       .argument = "P",
+       .axes = data,
+       .includes = dataParallel,
+       .excludes = notWithAsync},
       {.name = "central-storage",
        .summary = "variables and the optimizer's state once, on one more process",
        .print = printFlag<&S::centralStorage>,
        .set = setFlag<&S::centralStorage>,
        .axes = data,
        .includes = dataParallel,
-       .excludes = ArrayRef(notWithServers).drop_front()},
+       .excludes = notWithStorage},
       {.name = "pipeline",
        .summary = "stages on groups of workers: gpipe, 1f1b, interleaved or zb-h1, with --microbatches M",
        .print =

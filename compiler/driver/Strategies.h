@@ -12,7 +12,7 @@ namespace dgc {
 struct StrategyOptions {
   int64_t accumulate = 0;                // micro-batches, one after the other; 0: none
   std::optional<NamePatterns> recompute; // values computed again; without patterns: as --memory-limit asks for
-  int64_t parameterServers = 0;
+  int64_t parameterServers = 0, asyncParameterServers = 0;
   bool centralStorage = false;
   std::optional<PipelineScheduleKind> pipeline;
   bool zero1 = false, zero2 = false, zero3 = false;
@@ -26,7 +26,7 @@ struct StrategyOptions {
   /// True for `recompute` without a pattern: --memory-limit decides.
   bool leavesRecomputeOpen() const { return recompute && recompute->patterns.empty(); }
   /// The processes that are not workers.
-  int64_t servers() const { return centralStorage ? 1 : parameterServers; }
+  int64_t servers() const { return centralStorage ? 1 : parameterServers + asyncParameterServers; }
   /// The stage of ZeRO, 0 for none.
   int64_t zeroStage() const { return zero3 ? 3 : zero2 ? 2 : zero1 ? 1 : 0; }
 };

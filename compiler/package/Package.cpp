@@ -392,6 +392,9 @@ LogicalResult Packager::run(const PackageOptions &options) {
   for (const fb::CompilerOptionT &option : options.options) {
     plan.options.push_back(std::make_unique<fb::CompilerOptionT>(option));
   }
+  if (options.asynchronous) {
+    plan.asynchronous = std::make_unique<fb::AsynchronousT>(*options.asynchronous);
+  }
   return success();
 }
 

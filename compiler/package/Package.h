@@ -12,6 +12,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "runtime/artifact/dgcx_generated.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ namespace dgc {
 struct PackageOptions {
   /// What shaped the plan, shown by tools.
   std::vector<artifact::CompilerOptionT> options;
+  /// How its parameter servers take updates of workers that do not wait for each other; nothing: they do.
+  std::optional<artifact::AsynchronousT> asynchronous;
 };
 
 /// The bytes of the artifact for a module of planned `exec` programs, with the kernels that they launch. What cannot

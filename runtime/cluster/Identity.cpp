@@ -153,6 +153,11 @@ Found fromTfConfig(const Variables &v) {
         return bad(absl::StrCat("has a \"", role, "\" that is not a list of addresses"));
       addresses.push_back(address);
     }
+    const int count = static_cast<int>(list->size());
+    if (role == std::string_view("ps"))
+      id.servers = count;
+    else if (role != std::string_view("worker"))
+      id.chiefs += count;
   }
   id.worldSize = static_cast<int>(addresses.size());
   if (id.rank < 0)

@@ -25,6 +25,8 @@ struct Identity {
   std::string localJob;     ///< all workers are on this machine: the name of the job there (MeetingPoint)
   int localWorkers = 0;     ///< workers of the job on this machine; 0: not said
   int cpus = 0;             ///< that this worker may use, where the launcher has given it some; 0: not said
+  int chiefs = 0;           ///< of the ranks, the first are a chief (TF_CONFIG); 0: not said
+  int servers = 0;          ///< and the last are parameter servers
   bool isEvaluator = false; ///< TF_CONFIG: a job of its own, which evaluates the checkpoints of the others
 };
 

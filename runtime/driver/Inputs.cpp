@@ -109,3 +109,10 @@ absl::StatusOr<FedProgram> dgc::rt::bindInputs(const artifact::Plan &plan, Progr
   program.inputs = destinations(runner, specs.size());
   return program;
 }
+
+std::string dgc::rt::describeOrder(const Feed &feed, const artifact::Plan &plan, const RunOptions &options,
+                                   uint64_t seed) {
+  return str(counted(feed.samples(), "sample"), " in batches of ", plan.global_batch(), ", the last one ",
+             options.lastBatch == LastBatch::Drop ? "dropped" : "weighted", ", shuffle ",
+             options.shuffle ? "on" : "off", ", seed ", seed);
+}

@@ -48,4 +48,7 @@ struct BindOptions {
 absl::StatusOr<FedProgram> bindInputs(const artifact::Plan &plan, ProgramRunner &runner, Dataset *dataset,
                                       const BindOptions &options);
 
+/// What the order of the samples of a training is made of, as text.
+std::string describeOrder(const Feed &feed, const artifact::Plan &plan, const RunOptions &options, uint64_t seed);
+
 } // namespace dgc::rt

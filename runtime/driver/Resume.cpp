@@ -67,11 +67,8 @@ absl::Status WorkerRun::chooseCheckpoint() {
   return absl::OkStatus();
 }
 
-/// What the order of the samples is made of.
 std::string WorkerRun::orderOfSamples() const {
-  return str(counted(training.feed->samples(), "sample"), " in batches of ", artifact.plan().global_batch(),
-             ", the last one ", options.lastBatch == LastBatch::Drop ? "dropped" : "weighted", ", shuffle ",
-             options.shuffle ? "on" : "off", ", seed ", state.seed);
+  return describeOrder(*training.feed, artifact.plan(), options, state.seed);
 }
 
 /// A run goes on exactly with the samples that it would have had.

@@ -66,6 +66,8 @@ absl::Status WorkerRun::train() {
     checkpoints->beginsAt(state.step, bestStep);
     beginFlight();
   }
+  if (isAsynchronous() && totalSteps > 0)
+    DGC_RETURN_IF_ERROR(beginAsynchronous());
   if (totalSteps == 0 && isResumed)
     print("the run has come to its end before: nothing is left to do");
   if (first() && context.print) {
@@ -82,6 +84,7 @@ absl::Status WorkerRun::train() {
     context.status->beginsAt(state.step, state.step + totalSteps, tokensPerSample(artifact.plan(), "train"));
   enter("training");
   DGC_RETURN_IF_ERROR(trainSteps());
+  endAsynchronous();
   enter("finishing");
   DGC_RETURN_IF_ERROR(endCheckpoints());
   if (progress && epochMeans.weight() > 0) // the run ends inside an epoch
@@ -112,7 +115,7 @@ absl::Status WorkerRun::trainSteps() {
     const bool endsEpoch = feed.cursor().epoch != epoch;
     const bool isDue = options.evaluateEvery > 0 && (step % options.evaluateEvery == 0 || done == totalSteps);
     const bool isCounted = options.tensorboardHistograms > 0 && step % options.tensorboardHistograms == 0;
-    while (running.size() >= (endsEpoch || isDue || isCounted || done == totalSteps ? 1 : training.runner->depth()))
+    while (running.size() >= (endsEpoch || isDue || isCounted || done == totalSteps ? 1 : depth()))
       DGC_RETURN_IF_ERROR(collectStep(reported));
     if (isCounted)
       DGC_RETURN_IF_ERROR(addHistograms());
@@ -164,7 +167,7 @@ absl::StatusOr<bool> WorkerRun::beforeStep(ReportedValues &reported) {
     while (!running.empty())
       DGC_RETURN_IF_ERROR(collectStep(reported));
     if (!checkpoints->has(next))
-      DGC_RETURN_IF_ERROR(checkpoints->save(progressSoFar()));
+      DGC_RETURN_IF_ERROR(saveCheckpoint(/*isBest=*/false));
     isCheckpointRequested &= event.kind < StepEvent::Checkpoint;
   }
   printNews();
@@ -196,12 +199,17 @@ absl::StatusOr<bool> WorkerRun::afterEvaluation() {
   if (isBest)
     bestStep = state.step;
   if (isBest && checkpoints)
-    DGC_RETURN_IF_ERROR(checkpoints->saveBest(progressSoFar()));
+    DGC_RETURN_IF_ERROR(saveCheckpoint(/*isBest=*/true));
   if (options.stopAfter == 0 || evaluationsSinceBest < options.stopAfter)
     return false;
   print(str("no better evaluation than that of step ", bestStep, " for ", counted(options.stopAfter, "evaluation"),
             ": the training ends"));
   return true;
+}
+
+absl::Status WorkerRun::saveCheckpoint(bool isBest) {
+  DGC_RETURN_IF_ERROR(isBest ? checkpoints->saveBest(progressSoFar()) : checkpoints->save(progressSoFar()));
+  return asynchronous ? asynchronous->cut(state.step) : absl::OkStatus();
 }
 
 /// What the job has at its end, or where it is stopped, is in a checkpoint.
@@ -210,7 +218,7 @@ absl::Status WorkerRun::endCheckpoints() {
     return absl::OkStatus();
   hasTrainingEnded = !stopped;
   if (totalSteps > 0 && (hasTrainingEnded || !checkpoints->has(state.step)))
-    DGC_RETURN_IF_ERROR(checkpoints->save(progressSoFar()));
+    DGC_RETURN_IF_ERROR(saveCheckpoint(/*isBest=*/false));
   const absl::Status finished = checkpoints->finish();
   printNews();
   DGC_RETURN_IF_ERROR(finished);
@@ -232,17 +240,46 @@ void WorkerRun::printNews() {
   }
 }
 
+/// The ranks give the steps to workers.
+absl::Status WorkerRun::beginAsynchronous() {
+  AsynchronousSteps::Begin begin;
+  begin.step = state.step;
+  begin.seed = state.seed;
+  begin.order = orderOfSamples();
+  begin.isNew = !options.resume;
+  begin.disk = &realDisk();
+  DGC_ASSIGN_OR_RETURN(
+      asynchronous, AsynchronousSteps::create(artifact, *executor, served.get(), options, context, std::move(begin)));
+  return absl::OkStatus();
+}
+
+void WorkerRun::endAsynchronous() {
+  if (!asynchronous)
+    return;
+  asynchronous->finish();
+  const std::string staleness = asynchronous->staleness();
+  if (staleness.empty())
+    return;
+  print(str("updates by their staleness: ", staleness));
+  LogEvent event{"staleness"};
+  event.step = state.step;
+  event.message = staleness;
+  log(event);
+}
+
 absl::Status WorkerRun::submitStep() {
   Running step{training.feed->cursor(), {}, 0, clock.now()};
   step.valid = training.next();
   step.behind = training.feed->cursor();
-  DGC_RETURN_IF_ERROR(training.runner->submit(static_cast<uint64_t>(state.step) + running.size()));
+  const int64_t number = state.step + static_cast<int64_t>(running.size());
+  DGC_RETURN_IF_ERROR(asynchronous ? asynchronous->submit(number, step.at)
+                                   : training.runner->submit(static_cast<uint64_t>(number)));
   running.push_back(step);
   return absl::OkStatus();
 }
 
 absl::Status WorkerRun::collectStep(ReportedValues &reported) {
-  DGC_RETURN_IF_ERROR(training.runner->collect());
+  DGC_RETURN_IF_ERROR(asynchronous ? asynchronous->collect(state.step) : training.runner->collect());
   const Running done = running.front();
   running.pop_front();
   int64_t step = state.step++;

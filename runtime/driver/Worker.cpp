@@ -40,7 +40,9 @@ absl::Status WorkerRun::prepare() {
   executorOptions.figures = context.figures;
   {
     const Task task("preparing the plan", 0, Task::Things);
-    DGC_ASSIGN_OR_RETURN(executor, Executor::create(artifact, context.transport, executorOptions));
+    if (isAsynchronous() && !first())
+      served = std::make_unique<ServerTransport>(context.transport);
+    DGC_ASSIGN_OR_RETURN(executor, Executor::create(artifact, served ? *served : context.transport, executorOptions));
   }
   if (!options.trace.empty()) {
     trace = std::make_unique<OpTrace>(size_t{1} << 20);

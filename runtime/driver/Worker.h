@@ -21,6 +21,7 @@ namespace dgc::rt {
 
 class Dataset;
 class JobStatus;
+struct ServingEnd;
 
 /// How a run ended that met no error.
 struct RunEnd {
@@ -45,6 +46,9 @@ struct WorkerContext {
   JobStatus *status = nullptr;
   /// Gets what the worker tells of itself; null: nobody asks.
   WorkerFigures *figures = nullptr;
+  /// Where this rank of a plan with asynchronous parameter servers serves workers; null: rank 0 computes the steps itself, one
+  /// after the other.
+  ServingEnd *serving = nullptr;
   /// From the clock of this worker to one that is the same for all; null: they have one clock.
   std::function<ClockOffset()> clockOffset = nullptr;
 };

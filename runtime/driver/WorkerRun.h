@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/base/OutputFile.h"
+#include "runtime/driver/Asynchronous.h"
 #include "runtime/driver/Checkpoints.h"
 #include "runtime/driver/FlightWatch.h"
 #include "runtime/driver/Inputs.h"
@@ -57,6 +58,11 @@ private:
   absl::StatusOr<bool> afterEvaluation();
   absl::Status endCheckpoints();
   void printNews();
+  bool isAsynchronous() const { return artifact.plan().asynchronous() && context.serving && options.replay.empty(); }
+  absl::Status beginAsynchronous();
+  void endAsynchronous();
+  size_t depth() const { return asynchronous ? asynchronous->depth() : training.runner->depth(); }
+  absl::Status saveCheckpoint(bool isBest);
   absl::Status submitStep();
   absl::Status collectStep(ReportedValues &reported);
   absl::Status look(const ProgramRunner &runner, int64_t number, const std::string &run);
@@ -94,6 +100,7 @@ private:
   RunOptions options;
   const WorkerContext &context;
   Clock &clock = realClock();
+  std::unique_ptr<ServerTransport> served; // of a server of asynchronous workers: the executor's
   std::unique_ptr<Executor> executor;
   std::optional<Dataset> dataset;
   std::unique_ptr<JsonLog> jsonLog;                 // rank 0
@@ -105,6 +112,7 @@ private:
   std::unique_ptr<OpProbe> probe;   // on the rank of --dump-op
   std::optional<OutputFile> dumped; // there: where it goes
   FedProgram training, testing;
+  std::unique_ptr<AsynchronousSteps> asynchronous; // null: the ranks compute the steps
   /// A step that is submitted and not collected.
   struct Running {
     Cursor at, behind;

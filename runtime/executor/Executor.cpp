@@ -363,18 +363,34 @@ absl::Status ProgramRunner::run(uint64_t step) {
 
 absl::Status ProgramRunner::collect() { return recorded ? collectParts() : absl::OkStatus(); }
 
-absl::Status ProgramRunner::submit(uint64_t step) {
-  dgc_step context{executor->options.seed, step};
+/// Checks those that are data, and writes those that are not.
+absl::Status ProgramRunner::setInputs(const dgc_step &context) const {
   for (const InputView &input : inputViews)
     if (absl::Status s = checkIndices(input); !s.ok())
-      return annotate(s, str("step ", step));
+      return annotate(s, str("step ", context.step));
   for (const InputView &input : inputViews)
     if (input.role == artifact::InputRole::Step)
-      std::memcpy(input.memory.data(), &step, sizeof step);
+      std::memcpy(input.memory.data(), &context.step, sizeof context.step);
     else if (input.role == artifact::InputRole::Seed)
       std::memcpy(input.memory.data(), &context.seed, sizeof context.seed);
     else if (input.role == artifact::InputRole::AxisIndex)
       std::memcpy(input.memory.data(), &input.axisIndex, sizeof input.axisIndex);
+  return absl::OkStatus();
+}
+
+absl::Status ProgramRunner::runSteps(std::span<const uint32_t> steps, uint64_t step) {
+  const dgc_step context{executor->options.seed, step};
+  DGC_RETURN_IF_ERROR(setInputs(context));
+  TimeNs time = executor->trace ? executor->options.clock->now() : 0;
+  for (uint32_t each : steps)
+    DGC_RETURN_IF_ERROR(runOps(each, each + 1, context, time));
+  executor->transport.progress().set(step, Position::kNoOp);
+  return absl::OkStatus();
+}
+
+absl::Status ProgramRunner::submit(uint64_t step) {
+  const dgc_step context{executor->options.seed, step};
+  DGC_RETURN_IF_ERROR(setInputs(context));
   if (recorded)
     return submitParts(context);
   TimeNs time = executor->trace ? executor->options.clock->now() : 0;

@@ -115,6 +115,10 @@ public:
   /// draws of random numbers and messages. An error names the op.
   absl::Status run(uint64_t step);
 
+  /// Runs some of its steps alone, in this order; none of them is a loop, a branch or a collective that goes on while others
+  /// run. On a device without memory of its own.
+  absl::Status runSteps(std::span<const uint32_t> steps, uint64_t step);
+
   /// run() in two parts. submit() has taken the inputs when it returns. Up to depth() runs may be submitted that are not
   /// collected; all must be before another program runs, and before variables are looked at. outputs() are those of the
   /// run that was collected last.
@@ -152,6 +156,7 @@ private:
     bool isUnderWay = false;       // the same: it has begun in a segment whose times are known
     uint32_t exchange = kNoExchange; // in the recorded program, of a predicate or of what the host communicates
   };
+  absl::Status setInputs(const dgc_step &step) const;
   absl::Status runOps(size_t begin, size_t end, const dgc_step &step, TimeNs &time);
   absl::Status runControl(size_t at, const dgc_step &step, TimeNs &time);
   absl::Status decide(const Control &control, absl::FunctionRef<absl::Status()> fetch,

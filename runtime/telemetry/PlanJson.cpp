@@ -216,6 +216,14 @@ static Json verified(const Verified *record) {
           {"text", rt::spelled(*record)}};
 }
 
+/// How servers take updates of workers that do not wait for each other; null: they do.
+static Json asynchronous(const Asynchronous *servers) {
+  if (!servers)
+    return nullptr;
+  const bool isUnlimited = servers->staleness() == UINT64_MAX;
+  return {{"workers", servers->workers()}, {"staleness", isUnlimited ? Json("inf") : Json(servers->staleness())}};
+}
+
 static Json describe(const rt::Artifact &artifact) {
   const Plan &plan = artifact.plan();
   Json result = {
@@ -234,6 +242,7 @@ static Json describe(const rt::Artifact &artifact) {
       {"mesh", meshOf(plan)},
       {"world_size", plan.world_size()},
       {"global_batch", plan.global_batch()},
+      {"asynchronous", asynchronous(plan.asynchronous())},
       {"private_bytes", plan.private_bytes()},
       {"shared_bytes", plan.shared_bytes()},
       {"groups",

@@ -48,6 +48,9 @@ static std::string axisNames(const fb::Plan &plan, const flatbuffers::Vector<uin
 }
 
 std::string dgc::rt::workersText(const fb::Plan &plan) {
+  if (const fb::Asynchronous *servers = plan.asynchronous())
+    return str(plural(servers->workers(), "worker"), " that do not wait for each other, ",
+               plural(plan.world_size() - 1, "server"), " and a chief, batch ", plan.global_batch());
   std::string out = plural(plan.world_size(), "worker");
   // With parameter servers the first axis numbers groups of different sizes; they follow.
   bool hasServers = sizeOfVector(plan.groups()) && !isFull(plan, static_cast<int32_t>(plan.groups()->size()) - 1);

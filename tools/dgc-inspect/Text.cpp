@@ -86,6 +86,10 @@ private:
     for (uint32_t i = hasServers; plan.mesh() && i < plan.mesh()->size(); ++i)
       axes.push_back(str(text(plan.mesh()->Get(i)->name()), "=", plan.mesh()->Get(i)->size()));
     line("workers     ", plan.world_size(), axes.empty() ? "" : str(" (", join(axes, ", "), ")"));
+    if (const Asynchronous *servers = plan.asynchronous())
+      line("servers     ", plan.world_size() - 1, ", asynchronous, of any number of workers (", servers->workers(),
+           " as compiled), staleness ",
+           servers->staleness() == UINT64_MAX ? std::string("without a limit") : str("up to ", servers->staleness()));
     line("batch       ", plan.global_batch());
     line("memory      ", rt::formatBytes(plan.private_bytes()), " private, ", rt::formatBytes(plan.shared_bytes()),
          " shared");

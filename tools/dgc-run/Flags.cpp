@@ -281,6 +281,18 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
       ->type_name("HOST:PORT")
       ->excludes(nproc)
       ->group(group);
+  app.add_option("--role", flags.role,
+                 "Of a plan with asynchronous parameter servers: this process is a worker, which computes steps of the "
+                 "job that meets at --coordinator. Any number may come and go")
+      ->check(CLI::IsMember({"worker"}))
+      ->excludes(nproc)
+      ->group(group);
+  app.add_option("--workers", flags.workers,
+                 "Of a plan with asynchronous parameter servers: start so many workers; by default as many as the plan "
+                 "was compiled for")
+      ->check(wholeNumber(0, 256))
+      ->type_name("N")
+      ->group(group);
   app.add_option("--listen", flags.listen, "Address that rank 0 listens on, when it is another")
       ->type_name("ADDRESS[:PORT]")
       ->group(group);

@@ -18,6 +18,8 @@ struct Flags {
   std::optional<int> nproc, rank, worldSize;
   std::optional<std::string> coordinator;
   std::string listen;
+  std::string role;           // "worker": of asynchronous parameter servers; empty: a rank of the plan
+  std::optional<int> workers; // of asynchronous parameter servers, that are started here
   std::string dataAddress;
   double joinTimeout = 120, stallTimeout = 60; // seconds
   double stragglerFactor = 1.5;

@@ -16,6 +16,7 @@
 #include "runtime/telemetry/JsonLog.h"
 #include "runtime/telemetry/PlanSummary.h"
 #include "runtime/telemetry/TaskLine.h"
+#include "tools/dgc-run/Asynchronous.h"
 #include "tools/dgc-run/Call.h"
 #include "tools/dgc-run/Flags.h"
 #include "tools/dgc-run/Security.h"
@@ -197,6 +198,9 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   ClusterOptions options;
   DGC_ASSIGN_OR_RETURN(options.credentials, readCredentials(flags.credentials, processEnvironment()));
   DGC_ASSIGN_OR_RETURN(std::optional<MeetingPoint> meeting, meet(identity, options.credentials, flags.joinTimeout));
+  auto notice = [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); };
+  DGC_ASSIGN_OR_RETURN(std::optional<ServingEnd> serving,
+                       servingEndOf(artifact, flags, identity, options.credentials, notice));
   options.rank = identity.rank;
   options.worldSize = identity.worldSize;
   options.coordinator = identity.coordinator;
@@ -215,7 +219,7 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   options.transport.sharedBytes = plan.shared_bytes();
   options.transportName = flags.transport;
   options.stopsAtSteps = !flags.run.checkpoint.empty();
-  options.notice = [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); };
+  options.notice = notice;
   options.describeOp = [&](uint32_t op) { return describeOp(plan, op); };
   options.figures = &figures;
   if (monitor)
@@ -234,6 +238,7 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   context.clockOffset = [&] { return cluster->clockOffset(); };
   context.figures = &figures;
   context.status = monitor ? &monitor->status() : nullptr;
+  context.serving = serving ? &*serving : nullptr;
   flags.ran = true;
   absl::StatusOr<RunEnd> end = catchExhaustion([&]() -> absl::StatusOr<RunEnd> {
     DGC_RETURN_IF_ERROR(dropNetwork(artifact, flags));
@@ -284,9 +289,16 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   DGC_RETURN_IF_ERROR(checkClusterResources(options.worldSize, 0, 0));
   emptyLog(flags.run.logJson);
   flags.ran = true;
+  std::unique_ptr<WorkerProcesses> workers;
+  if (const artifact::Asynchronous *asynchronous = artifact.plan().asynchronous()) {
+    const int count = flags.workers.value_or(static_cast<int>(asynchronous->workers()));
+    DGC_ASSIGN_OR_RETURN(workers, WorkerProcesses::start(count, flags.maxRestarts, options.command));
+  }
   for (int restart = 1;; ++restart) {
     ::setenv("DGC_RESTARTS", str(restart - 1).c_str(), 1);
     const int code = runLauncher(options);
+    if (code == 0 && workers)
+      workers->wait();
     if (code != 0)
       removeLeftoversOf(artifact.plan(), flags.run);
     if (restart > flags.maxRestarts || !isWorthARestart(code))
@@ -345,8 +357,11 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
     toStdout(describeDevice(*artifact));
     return 0;
   }
-  DGC_ASSIGN_OR_RETURN(std::optional<Identity> identity,
-                       resolveIdentity({flags.rank, flags.worldSize, flags.coordinator}, processEnvironment()));
+  std::optional<Identity> identity;
+  if (flags.role.empty()) {
+    DGC_ASSIGN_OR_RETURN(identity,
+                         resolveIdentity({flags.rank, flags.worldSize, flags.coordinator}, processEnvironment()));
+  }
   if (identity && flags.nproc && !identity->isEvaluator) {
     if (identity->worldSize > 1)
       return usageError(str("--nproc starts all workers of the job here, but ", identity->source,
@@ -362,6 +377,18 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
     return usageError(str("--transport=in-process runs all workers as threads of "
                           "one process, but ",
                           identity->source, " makes this process one of ", identity->worldSize));
+  if (identity)
+    DGC_RETURN_IF_ERROR(takeRoleOf(*identity, artifact->plan(), flags));
+  if (!flags.role.empty()) {
+    const artifact::Asynchronous *asynchronous = artifact->plan().asynchronous();
+    flags.isFirst = false;
+    flags.run.threads =
+        flags.threads.value_or(shareOfCores(asynchronous ? static_cast<int>(asynchronous->workers()) : 1));
+    DGC_RETURN_IF_ERROR(sandboxFor(*artifact, flags, /*isFirst=*/false));
+    DGC_RETURN_IF_ERROR(
+        runAsWorker(*artifact, flags, [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); }));
+    return 0;
+  }
   flags.isFirst = !identity || identity->rank == 0;
   if (flags.isFirst)
     DGC_RETURN_IF_ERROR(outputs);
