@@ -6,6 +6,7 @@
 #include "runtime/servers/servers.pb.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -76,13 +77,21 @@ absl::Status AsynchronousSteps::beginServer(ServerTransport &transport, const Be
   DGC_RETURN_IF_ERROR(context.gather(context.serving->address).status());
   DGC_RETURN_IF_ERROR(gatherLong(context.gather, context.transport.rank(), *recovered).status());
   server = std::make_unique<UpdateServer>(std::move(*context.serving), *shard, context.abort);
-  return context.gather("").status(); // all servers are there before the first worker comes
+  return meet(shard->lastBegun() + 1);
+}
+
+/// All servers are there before the first worker comes, and know which steps the others have applied.
+absl::Status AsynchronousSteps::meet(int64_t applied) {
+  DGC_ASSIGN_OR_RETURN(const std::vector<std::string> all, context.gather(str(applied)));
+  for (const std::string &each : all)
+    first = std::max<int64_t>(first, std::strtoll(each.c_str(), nullptr, 10));
+  return absl::OkStatus();
 }
 
 absl::Status AsynchronousSteps::beginChief(const Begin &begin) {
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> addresses, context.gather(""));
   DGC_ASSIGN_OR_RETURN(const std::vector<std::string> texts, gatherLong(context.gather, 0, ""));
-  DGC_RETURN_IF_ERROR(context.gather("").status());
+  DGC_RETURN_IF_ERROR(meet(0));
   PoolFacts facts;
   facts.planDigest = std::string(reinterpret_cast<const char *>(artifact.digest().data()), artifact.digest().size());
   facts.servers.assign(addresses.begin() + 1, addresses.end());

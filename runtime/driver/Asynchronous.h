@@ -36,6 +36,9 @@ public:
   /// How many steps may be submitted and not collected.
   size_t depth() const;
 
+  /// The first step that there may be a checkpoint of: servers that have come back from their logs have updates of the steps before it,
+  /// which the run goes through again. The same on all ranks.
+  int64_t firstCut() const { return first; }
   /// A checkpoint of the step begins, no step being under way.
   absl::Status cut(int64_t step);
   /// The training is over: tells the workers.
@@ -50,12 +53,14 @@ private:
   absl::Status beginServer(ServerTransport &transport, const Begin &begin);
   absl::StatusOr<std::string> recover(const Begin &begin);
   absl::Status beginChief(const Begin &begin);
+  absl::Status meet(int64_t applied);
 
   const Artifact &artifact;
   ProgramRunner &runner;
   const RunOptions &options;
   const WorkerContext &context;
   Disk *disk = nullptr;
+  int64_t first = 0;
   UpdateLogPlace place;
   std::unique_ptr<UpdateProgram> program;
   std::unique_ptr<UpdateShard> shard;

@@ -108,7 +108,8 @@ private:
     transport->connect(std::move(streams));
     isWelcome = true;
     servers::ToChief ready;
-    ready.mutable_ready();
+    ready.mutable_ready()->set_has_pending(transport->pending().has_value());
+    ready.mutable_ready()->set_pending(transport->pending().value_or(0));
     DGC_RETURN_IF_ERROR(chief->send(ready.SerializeAsString()));
     return computeSteps(*chief);
   }
@@ -153,6 +154,20 @@ private:
     return absl::OkStatus();
   }
 
+  /// Computes a step, up to the acknowledgements of the servers; how stale its update was.
+  absl::StatusOr<int64_t> compute(FrameStream &chief, const servers::FromChief::Begin &begin) {
+    training.feed->seek({begin.epoch(), begin.epoch_step()});
+    const int64_t valid = training.next();
+    DGC_RETURN_IF_ERROR(transport->begin(begin.step(), static_cast<int32_t>(valid)));
+    const absl::Status computed = training.runner->run(static_cast<uint64_t>(begin.step()));
+    DGC_RETURN_IF_ERROR(transport->lost());
+    if (!computed.ok()) {
+      isWorthAnotherAttempt = false;
+      return fail(chief, computed);
+    }
+    return transport->finish(packOutputs(*training.runner));
+  }
+
   absl::Status computeSteps(FrameStream &chief) {
     while (true) {
       DGC_ASSIGN_OR_RETURN(const servers::FromChief message, hear(chief, kUnlimitedSeconds));
@@ -163,22 +178,14 @@ private:
       const servers::FromChief::Begin &begin = message.begin();
       if (begin.epoch_step() < 0 || begin.epoch_step() >= training.feed->stepsPerEpoch() || begin.step() < 0)
         return absl::UnavailableError("the chief gives a step that there is not");
-      training.feed->seek({begin.epoch(), begin.epoch_step()});
-      const int64_t valid = training.next();
-      DGC_RETURN_IF_ERROR(transport->begin(begin.step(), static_cast<int32_t>(valid)));
-      const absl::Status computed = training.runner->run(static_cast<uint64_t>(begin.step()));
-      DGC_RETURN_IF_ERROR(transport->lost());
-      if (!computed.ok()) {
-        isWorthAnotherAttempt = false;
-        return fail(chief, computed);
-      }
-      const std::string outputs = packOutputs(*training.runner);
-      DGC_ASSIGN_OR_RETURN(const int64_t staleness, transport->finish(outputs));
+      DGC_ASSIGN_OR_RETURN(const int64_t staleness, begin.is_pending() && transport->pending() == begin.step()
+                                                        ? transport->sendAgain()
+                                                        : compute(chief, begin));
       ++stepsDone;
       servers::ToChief report;
       report.mutable_report()->set_step(begin.step());
       report.mutable_report()->set_staleness(staleness);
-      DGC_RETURN_IF_ERROR(chief.send(report.SerializeAsString(), outputs));
+      DGC_RETURN_IF_ERROR(chief.send(report.SerializeAsString(), transport->lastOutputs()));
     }
   }
 

@@ -148,6 +148,8 @@ absl::Status WorkerRun::addHistograms() {
 /// What all workers do before the step that is submitted next: save a checkpoint, stop. True where they stop.
 absl::StatusOr<bool> WorkerRun::beforeStep(ReportedValues &reported) {
   const int64_t next = state.step + static_cast<int64_t>(running.size());
+  if (asynchronous && next < asynchronous->firstCut())
+    return false;
   StepEvent event;
   if (context.gate) {
     DGC_ASSIGN_OR_RETURN(event, context.gate->pass(next, context.abort));
@@ -208,6 +210,8 @@ absl::StatusOr<bool> WorkerRun::afterEvaluation() {
 }
 
 absl::Status WorkerRun::saveCheckpoint(bool isBest) {
+  if (asynchronous && state.step < asynchronous->firstCut())
+    return absl::OkStatus();
   DGC_RETURN_IF_ERROR(isBest ? checkpoints->saveBest(progressSoFar()) : checkpoints->save(progressSoFar()));
   return asynchronous ? asynchronous->cut(state.step) : absl::OkStatus();
 }

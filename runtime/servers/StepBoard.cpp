@@ -4,10 +4,10 @@
 
 using namespace dgc::rt;
 
-std::optional<int64_t> StepBoard::take(Worker worker, TimeNs now) {
+std::optional<int64_t> StepBoard::take(Worker worker, TimeNs now, std::optional<int64_t> computed) {
   if (!open.empty()) {
-    const int64_t step = *open.begin();
-    open.erase(open.begin());
+    const int64_t step = computed && open.contains(*computed) ? *computed : *open.begin();
+    open.erase(step);
     lost.erase(step);
     held[step] = {{worker}, now};
     return step;

@@ -23,8 +23,9 @@ public:
 
   /// The step may begin.
   void offer(int64_t step) { open.insert(step); }
-  /// A step for a worker that is free: the first that no worker has, else one that is overdue.
-  std::optional<int64_t> take(Worker worker, TimeNs now);
+  /// A step for a worker that is free: `computed`, if no worker has that, else the first that no worker has, else one that is
+  /// overdue.
+  std::optional<int64_t> take(Worker worker, TimeNs now, std::optional<int64_t> computed = std::nullopt);
   /// A worker has computed it, and all servers have applied it. False: that was known.
   bool finish(int64_t step, TimeNs now);
   /// The worker does not come back; what it had begun is open again.

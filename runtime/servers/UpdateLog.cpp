@@ -40,14 +40,13 @@ std::string recordOf(std::string_view bytes) {
 
 struct LogName {
   int64_t base;
-  int generation;
+  int number;
   std::string path;
 };
 
-std::string nameOf(const UpdateLogPlace &place, int64_t base, int generation) {
+std::string nameOf(const UpdateLogPlace &place, int64_t base, int number) {
   char name[80];
-  std::snprintf(name, sizeof name, "updates-%05u-%09lld-%04d.log", place.rank, static_cast<long long>(base),
-                generation);
+  std::snprintf(name, sizeof name, "updates-%05u-%09lld-%04d.log", place.rank, static_cast<long long>(base), number);
   return name;
 }
 
@@ -60,14 +59,12 @@ absl::StatusOr<std::vector<LogName>> listLogs(Disk &disk, const UpdateLogPlace &
   for (const std::string &name : names) {
     unsigned rank = 0;
     long long base = 0;
-    int generation = 0;
-    if (std::sscanf(name.c_str(), "updates-%5u-%lld-%d.log", &rank, &base, &generation) == 3 && rank == place.rank &&
-        name == nameOf(place, base, generation))
-      logs.push_back({base, generation, str(place.folder, "/", name)});
+    int number = 0;
+    if (std::sscanf(name.c_str(), "updates-%5u-%lld-%d.log", &rank, &base, &number) == 3 && rank == place.rank &&
+        name == nameOf(place, base, number))
+      logs.push_back({base, number, str(place.folder, "/", name)});
   }
-  std::sort(logs.begin(), logs.end(), [](const LogName &a, const LogName &b) {
-    return std::pair(a.base, a.generation) < std::pair(b.base, b.generation);
-  });
+  std::sort(logs.begin(), logs.end(), [](const LogName &a, const LogName &b) { return a.number < b.number; });
   return logs;
 }
 
@@ -120,11 +117,9 @@ absl::StatusOr<bool> replayLog(Disk &disk, const UpdateLogPlace &place, const st
 
 absl::StatusOr<std::unique_ptr<UpdateLog>> UpdateLog::begin(Disk &disk, const UpdateLogPlace &place, int64_t base) {
   DGC_ASSIGN_OR_RETURN(const std::vector<LogName> logs, listLogs(disk, place));
-  int generation = 0;
-  for (const LogName &each : logs)
-    if (each.base == base)
-      generation = each.generation + 1;
-  const std::string path = str(place.folder, "/", nameOf(place, base, generation));
+  // A server that came back from an older checkpoint goes on behind logs of newer ones.
+  const int number = logs.empty() ? 0 : logs.back().number + 1;
+  const std::string path = str(place.folder, "/", nameOf(place, base, number));
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, disk.createNew(path, path));
   DGC_RETURN_IF_ERROR(file->write(recordOf(place.run)));
   DGC_RETURN_IF_ERROR(file->sync());

@@ -106,7 +106,8 @@ absl::Status WorkerPool::welcome(FrameStream &stream, std::string &name) {
 }
 
 /// Nothing at the end of the job.
-absl::StatusOr<std::optional<PooledStep>> WorkerPool::nextStep(FrameStream &stream, StepBoard::Worker worker) {
+absl::StatusOr<std::optional<PooledStep>> WorkerPool::nextStep(FrameStream &stream, StepBoard::Worker worker,
+                                                               std::optional<int64_t> computed) {
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
     if (isFinished)
@@ -115,7 +116,7 @@ absl::StatusOr<std::optional<PooledStep>> WorkerPool::nextStep(FrameStream &stre
       return absl::CancelledError("the job ends");
     if (stream.isReadable()) // a worker that waits says nothing
       return absl::UnavailableError("it was closed");
-    if (const std::optional<int64_t> step = board.take(worker, realClock().now())) {
+    if (const std::optional<int64_t> step = board.take(worker, realClock().now(), computed)) {
       changed.notify_all();
       return submitted.at(*step);
     }
@@ -148,12 +149,16 @@ absl::Status WorkerPool::work(FrameStream &stream, StepBoard::Worker worker) {
     }
     if (!message.has_ready() && !message.has_report())
       return absl::InvalidArgumentError("it says nothing that is due");
-    DGC_ASSIGN_OR_RETURN(const std::optional<PooledStep> step, nextStep(stream, worker));
+    std::optional<int64_t> computed;
+    if (message.ready().has_pending())
+      computed = message.ready().pending();
+    DGC_ASSIGN_OR_RETURN(const std::optional<PooledStep> step, nextStep(stream, worker, computed));
     servers::FromChief reply;
     if (step) {
       reply.mutable_begin()->set_step(step->step);
       reply.mutable_begin()->set_epoch(step->epoch);
       reply.mutable_begin()->set_epoch_step(step->epochStep);
+      reply.mutable_begin()->set_is_pending(step->step == computed);
     } else {
       reply.mutable_end();
     }

@@ -56,7 +56,8 @@ private:
   void serve(FrameStream &stream, StepBoard::Worker worker, const std::string &peer);
   absl::Status welcome(FrameStream &stream, std::string &name);
   absl::Status work(FrameStream &stream, StepBoard::Worker worker);
-  absl::StatusOr<std::optional<PooledStep>> nextStep(FrameStream &stream, StepBoard::Worker worker);
+  absl::StatusOr<std::optional<PooledStep>> nextStep(FrameStream &stream, StepBoard::Worker worker,
+                                                     std::optional<int64_t> computed);
   absl::Status await(const std::function<bool()> &holds);
   void tell(const std::string &line) const {
     if (notice)

@@ -58,14 +58,17 @@ void WorkerTransport::connect(std::vector<FrameStream> streams) {
 }
 
 absl::Status WorkerTransport::lose(size_t index, const absl::Status &status) {
-  lostStatus = abort.raised() ? abort.status() : annotate(status, str("server ", index));
+  if (abort.raised())
+    lostStatus = abort.status();
+  else if (lostStatus.ok())
+    lostStatus = annotate(status, str("server ", index));
   return lostStatus;
 }
 
 absl::Status WorkerTransport::begin(int64_t step, int32_t valid) {
   this->step = step;
   this->valid = valid;
-  isFinishing = false;
+  isFinishing = isPending = false;
   lostStatus = absl::OkStatus();
   for (size_t i = 0; i < servers.size(); ++i) {
     Server &server = servers[i];
@@ -73,14 +76,27 @@ absl::Status WorkerTransport::begin(int64_t step, int32_t valid) {
     server.isSent = false;
     server.sends = server.receives = 0;
     server.outgoing.clear();
+    server.sent.clear();
+    server.lost = absl::OkStatus();
     server.staleness = 0;
     DGC_RETURN_IF_ERROR(sendWhereComplete(i));
   }
   return absl::OkStatus();
 }
 
+absl::Status WorkerTransport::sendRound(size_t index, size_t round, std::string_view bytes) {
+  servers::ToServer message;
+  message.set_step(step);
+  message.set_round(static_cast<uint32_t>(round));
+  message.set_valid(valid);
+  if (index == 0 && round + 1 == servers[index].rounds.size())
+    message.set_outputs(outputs);
+  waitRecord.move(bytes.size());
+  return servers[index].stream->send(message.SerializeAsString(), bytes);
+}
+
 /// Sends the round that a server is at, once the program has sent all of that. The last one of the first server waits for the
-/// outputs of the program.
+/// outputs of the program. A server that is lost then is none that the program needs any more.
 absl::Status WorkerTransport::sendWhereComplete(size_t index) {
   Server &server = servers[index];
   if (server.isSent || server.round == server.rounds.size() || server.sends < server.rounds[server.round].sends)
@@ -88,17 +104,12 @@ absl::Status WorkerTransport::sendWhereComplete(size_t index) {
   const bool isLast = server.round + 1 == server.rounds.size();
   if (isLast && index == 0 && !isFinishing)
     return absl::OkStatus();
-  servers::ToServer message;
-  message.set_step(step);
-  message.set_round(static_cast<uint32_t>(server.round));
-  message.set_valid(valid);
-  if (isLast && index == 0)
-    message.set_outputs(outputs);
-  if (absl::Status status = server.stream->send(message.SerializeAsString(), server.outgoing); !status.ok())
-    return lose(index, status);
-  waitRecord.move(server.outgoing.size());
-  server.outgoing.clear();
+  const absl::Status status = sendRound(index, server.round, server.outgoing);
+  server.sent.push_back(std::exchange(server.outgoing, {}));
   server.isSent = true;
+  if (!status.ok() && !isLast)
+    return lose(index, status);
+  server.lost = status;
   return absl::OkStatus();
 }
 
@@ -154,14 +165,38 @@ absl::Status WorkerTransport::receive(int from, std::span<std::byte> memory) {
 
 absl::StatusOr<int64_t> WorkerTransport::finish(std::string outputs) {
   this->outputs = std::move(outputs);
-  isFinishing = true;
+  isFinishing = isPending = true;
   DGC_RETURN_IF_ERROR(sendWhereComplete(0));
+  return awaitAcknowledgements();
+}
+
+absl::StatusOr<int64_t> WorkerTransport::awaitAcknowledgements() {
   int64_t staleness = 0;
   for (size_t i = 0; i < servers.size(); ++i) {
-    DGC_RETURN_IF_ERROR(awaitAnswer(i));
+    if (servers[i].lost.ok())
+      servers[i].lost = awaitAnswer(i);
     staleness = std::max(staleness, servers[i].staleness);
   }
+  for (size_t i = 0; i < servers.size(); ++i)
+    if (!servers[i].lost.ok())
+      return lose(i, servers[i].lost);
+  isPending = false;
   return staleness;
+}
+
+absl::StatusOr<int64_t> WorkerTransport::sendAgain() {
+  lostStatus = absl::OkStatus();
+  for (size_t i = 0; i < servers.size(); ++i) {
+    Server &server = servers[i];
+    server.lost = absl::OkStatus();
+    for (size_t round = 0; round < server.rounds.size() && server.lost.ok(); ++round) {
+      server.round = round;
+      server.lost = sendRound(i, round, server.sent[round]);
+      if (server.lost.ok() && round + 1 < server.rounds.size())
+        server.lost = awaitAnswer(i);
+    }
+  }
+  return awaitAcknowledgements();
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCollective>> WorkerTransport::prepare(const CollectiveDesc &desc) {

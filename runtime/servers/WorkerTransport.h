@@ -6,11 +6,12 @@
 #include "runtime/net/FrameStream.h"
 #include "runtime/servers/Rounds.h"
 
-#include <map>
+#include <optional>
 
 namespace dgc::rt {
 
-/// Rank 0 of the plan. Runs one step at a time: begin(), the program, finish().
+/// Rank 0 of the plan. Runs one step at a time: begin(), the program, finish(). An update that was computed and is not
+/// acknowledged by all servers stays, and can be sent again over new connections: so all servers apply the same one.
 class WorkerTransport : public Transport {
 public:
   static absl::StatusOr<std::unique_ptr<WorkerTransport>> create(const artifact::Plan &plan, std::string_view program,
@@ -24,6 +25,12 @@ public:
   /// Behind it: `outputs` go to the first server with the last round. Returns when all servers have applied the update; how
   /// stale it was at most.
   absl::StatusOr<int64_t> finish(std::string outputs);
+  /// The step whose update is computed and not acknowledged by all servers.
+  std::optional<int64_t> pending() const { return isPending ? std::optional(step) : std::nullopt; }
+  /// Sends that again; as finish().
+  absl::StatusOr<int64_t> sendAgain();
+  /// What finish() was given.
+  const std::string &lastOutputs() const { return outputs; }
   /// Why a step failed, where a server or its connection is to blame: the errors of the executor have other codes.
   const absl::Status &lost() const { return lostStatus; }
 
@@ -56,6 +63,8 @@ private:
     bool isSent = false;
     uint32_t sends = 0, receives = 0; // done in this round
     std::string outgoing;
+    std::vector<std::string> sent; // by round
+    absl::Status lost;             // why the last round is not acknowledged
     Frame answer;
     size_t taken = 0; // bytes of the answer
     int64_t staleness = 0;
@@ -64,6 +73,8 @@ private:
   absl::Status send(int to, std::span<const std::byte> memory);
   absl::Status receive(int from, std::span<std::byte> memory);
   absl::Status sendWhereComplete(size_t index);
+  absl::Status sendRound(size_t index, size_t round, std::string_view bytes);
+  absl::StatusOr<int64_t> awaitAcknowledgements();
   absl::Status awaitAnswer(size_t index);
   absl::Status lose(size_t index, const absl::Status &status);
 
@@ -74,7 +85,7 @@ private:
   int64_t step = 0;
   int32_t valid = 0;
   std::string outputs;
-  bool isFinishing = false;
+  bool isFinishing = false, isPending = false;
   absl::Status lostStatus;
   ProgressWord progressWord;
   WaitRecord waitRecord;

@@ -42,7 +42,8 @@ absl::StatusOr<Address> chiefAddress(const std::string &coordinator) {
   return address;
 }
 
-absl::StatusOr<FrameSecurity> securityFor(const tool::Flags &flags, const Credentials &credentials, const Address &chief) {
+absl::StatusOr<FrameSecurity> securityFor(const tool::Flags &flags, const Credentials &credentials,
+                                          const Address &chief) {
   FrameSecurity security;
   const std::string local = variable(kSecretVariable);
   const std::string &secret = local.empty() ? credentials.secret : local;

@@ -40,7 +40,7 @@ public:
   struct Options {
     int workers = 2, servers = 2;
     int64_t steps = 3, staleness = 1;
-    int faults = 3; // at most: messages that are lost or repeated, and processes that die
+    int faults = 3;         // at most: messages that are lost or repeated, and processes that die
     uint32_t faultOdds = 8; // one of so many events is one of them
   };
 
@@ -76,7 +76,7 @@ private:
   };
   struct Worker {
     std::optional<int64_t> step;
-    int attempt = 0; // counts its connections
+    int attempt = 0;            // counts its connections
     std::vector<size_t> rounds; // by server: that are answered
     StepBoard::Worker id = 0;   // as the chief knows this life of it
   };
@@ -100,8 +100,8 @@ private:
     server.target = std::make_unique<CountingTarget>();
     server.shard = std::make_unique<UpdateShard>(*server.target, 0);
     server.sessions.clear();
-    auto replayed = replayUpdates(server.disk, placeOf(s), 0,
-                                  [&](const Update &update) { return server.shard->restore(update); });
+    auto replayed =
+        replayUpdates(server.disk, placeOf(s), 0, [&](const Update &update) { return server.shard->restore(update); });
     if (!replayed.ok())
       fail(std::string(replayed.status().message()));
     auto log = UpdateLog::begin(server.disk, placeOf(s), 0);
@@ -233,7 +233,8 @@ private:
       fail(std::string(answer.status().message()));
     if (answer.ok() && message.round == 1)
       server.acknowledged.insert(message.step);
-    messages.push_back({true, message.worker, message.server, message.attempt, message.step, message.round, !answer.ok()});
+    messages.push_back(
+        {true, message.worker, message.server, message.attempt, message.step, message.round, !answer.ok()});
   }
 
   std::string checkEnd() {

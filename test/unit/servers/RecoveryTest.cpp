@@ -81,6 +81,9 @@ TEST(UpdateLog, GoesOnBehindCheckpoints) {
   add(0, {3});
   add(4, {5, 4});
   EXPECT_EQ(replayed(disk, place, 0), (std::vector<int64_t>{0, 1, 2, 3, 5, 4}));
+  // The checkpoint of 4 steps did not come about: the server goes on behind what it has logged.
+  add(0, {6});
+  EXPECT_EQ(replayed(disk, place, 0), (std::vector<int64_t>{0, 1, 2, 3, 5, 4, 6}));
   EXPECT_EQ(replayed(disk, place, 4), (std::vector<int64_t>{5, 4}));
   // Of a checkpoint without a log nothing is known of what follows.
   EXPECT_EQ(replayed(disk, place, 2), (std::vector<int64_t>{}));

@@ -68,8 +68,8 @@ void runAll(const FakeServers::Options &options, int64_t most = INT64_MAX) {
     const std::string wrong = FakeServers(options, [&](uint32_t n) { return all.choose(n); }).run();
     ASSERT_EQ(wrong, "") << "job " << jobs;
   } while (++jobs < most && all.next());
-  std::cout << jobs << " jobs of " << options.workers << " workers, " << options.servers << " servers, " << options.steps
-            << " steps, " << options.faults << " faults\n";
+  std::cout << jobs << " jobs of " << options.workers << " workers, " << options.servers << " servers, "
+            << options.steps << " steps, " << options.faults << " faults\n";
 }
 
 TEST(AsynchronousServers, ApplyEachUpdateOnceInAllSmallJobs) {
