@@ -156,6 +156,10 @@ void AsynchronousSteps::finish() {
     pool->finish();
 }
 
+absl::Status AsynchronousSteps::removeLogs() {
+  return pool ? absl::OkStatus() : removeUpdateLogs(*disk, place, INT64_MAX);
+}
+
 std::string AsynchronousSteps::staleness() const {
   std::string text;
   for (const auto &[missed, updates] : pool ? pool->staleness() : std::map<int64_t, int64_t>())

@@ -43,6 +43,8 @@ public:
   absl::Status cut(int64_t step);
   /// The training is over: tells the workers.
   void finish();
+  /// The last checkpoint has all of it: nothing that was logged is needed any more.
+  absl::Status removeLogs();
   /// "0: 120, 1: 7": how many updates missed how many others; empty on servers.
   std::string staleness() const;
 

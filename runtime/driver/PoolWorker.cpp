@@ -92,8 +92,7 @@ private:
       return absl::OkStatus();
     if (!executor) {
       isWorthAnotherAttempt = false;
-      if (absl::Status prepared = prepare(welcome.welcome()); !prepared.ok())
-        return fail(*chief, prepared);
+      DGC_RETURN_IF_ERROR(prepare(welcome.welcome()));
       isWorthAnotherAttempt = true;
     }
     std::vector<FrameStream> streams;

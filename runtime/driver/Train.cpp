@@ -226,6 +226,8 @@ absl::Status WorkerRun::endCheckpoints() {
   const absl::Status finished = checkpoints->finish();
   printNews();
   DGC_RETURN_IF_ERROR(finished);
+  if (asynchronous)
+    DGC_RETURN_IF_ERROR(asynchronous->removeLogs());
   if (stopped)
     print(str("stopped before step ", state.step, ": the same command with --resume goes on from there"));
   checkpoints.reset();
