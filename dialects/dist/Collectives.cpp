@@ -248,17 +248,18 @@ CollectiveDescription BroadcastOp::describe() {
   return {.kind = CollectiveKind::Broadcast, .inPlace = true, .makesEqual = true, .root = int64_t(getRoot())};
 }
 
-/// Checks the parts of a transfer from all devices of a mesh to one.
+/// Checks the parts of a transfer from all devices of a mesh to one, or from one to all.
 static LogicalResult verifyGathered(TransferOpInterface op, int64_t sources, int64_t targets) {
-  if (targets != 1 || sources == 1)
+  if (std::min(sources, targets) != 1 || sources == targets)
     return op.emitOpError() << "is gathered, from " << sources << " devices to " << targets
-                            << "; that goes from several devices to one";
+                            << "; that goes from several devices to one, or from one to several";
   RankedTensorType type = op.getTransferType();
   if (type.getRank() == 0)
     return op.emitOpError() << "is gathered, and has no dimension 0 along which the parts follow each other";
-  if (!op.isSend() && type.getDimSize(0) % sources != 0)
-    return op.emitOpError() << "gets " << type.getDimSize(0) << " rows along dimension 0, which are no equal parts of "
-                            << sources << " devices";
+  const int64_t parts = op.isSend() ? targets : sources;
+  if (type.getDimSize(0) % parts != 0)
+    return op.emitOpError() << (op.isSend() ? "sends " : "gets ") << type.getDimSize(0)
+                            << " rows along dimension 0, which are no equal parts of " << parts << " devices";
   return success();
 }
 

@@ -96,6 +96,29 @@ def ScatterToServersPass : Pass<"dgc-scatter-to-servers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dgc::DGCDialect"];
 }
 
+def SplitTransfersPass : Pass<"dgc-split-transfers", "::mlir::ModuleOp"> {
+  let summary = "let each worker send parameter servers its part of a value, and get its part of one";
+  let description = [{
+    Input: programs joined by transfers. What all devices of a mesh put together along dimension 0 (`dist.all_gather`) for
+    servers (meshes of one device) alone, each sends its part of. What a server sends to all devices of a mesh, each of which
+    takes its part along dimension 0 (`dist.slice`) and nothing else, each gets its part of. So the indices and rows of
+    tables that are looked up on servers (`dgc-send-rows`) are sent once.
+
+    ```mlir
+    %all = dist.all_gather %rows dim 0 over @workers ["data"] : tensor<4xi32> to tensor<8xi32>
+    dist.send %all channel 0 from @workers to @ps0 : tensor<8xi32>
+    %found = dist.recv channel 1 from @ps0 to @workers : tensor<8x8xf32>
+    %i = dist.axis_index @workers ["data"]
+    %y = dist.slice %found at %i dim 0 parts 2 : tensor<8x8xf32>
+    // becomes
+    dist.send gathered %rows channel 0 from @workers to @ps0 : tensor<4xi32>
+    %y = dist.recv gathered channel 1 from @ps0 to @workers : tensor<4x8xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numSplit", "split", "Transfers that are now in parts">];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
+}
+
 def HierarchicalAllReducePass : Pass<"dgc-hierarchical-all-reduce", "::mlir::ModuleOp"> {
   let summary = "send little over slow links";
   let description = [{

@@ -10,8 +10,10 @@ void dgc::buildCommunicatePhase(mlir::OpPassManager &manager, const CommunicateO
     manager.addPass(createCSECollectivesPass());
     manager.addPass(createReassociateAllReducesPass());
     manager.addPass(createCreateReduceScattersPass());
-    if (options.scatterToServers)
+    if (options.scatterToServers) {
+      manager.addPass(createSplitTransfersPass());
       manager.addPass(createScatterToServersPass());
+    }
     if (!options.forbid.empty() || options.maxReplicatedBytes >= 0) {
       LimitCommunicationPassOptions limits;
       limits.forbid.assign(options.forbid.begin(), options.forbid.end());

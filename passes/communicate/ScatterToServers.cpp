@@ -3,6 +3,7 @@
 #include "dialects/dgc/TensorUtil.h"
 #include "passes/communicate/LinkModel.h"
 #include "passes/communicate/Passes.h"
+#include "passes/communicate/ServerTransfers.h"
 
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/SumTerms.h"
@@ -42,11 +43,6 @@ struct Bucket {
   int64_t bytes = 0;
 };
 } // namespace
-
-static bool isSendToServer(Operation *op) {
-  auto send = dyn_cast<SendOp>(op);
-  return send && lookupMesh(send, send.getTargetAttr()).getNumDevices() == 1;
-}
 
 //===----------------------------------------------------------------------===//
 // What is added up for servers
@@ -110,8 +106,6 @@ static bool haveAllRows(ArrayRef<Push> pushes, RankedTensorType type) {
 }
 
 namespace {
-using Receives = DenseMap<Operation *, RecvOp>;
-
 /// Finds what one all-reduce gives to servers.
 class PushFinder {
 public:
@@ -333,26 +327,6 @@ static void eraseReplaced(ArrayRef<Bucket> buckets) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
       if (isOpTriviallyDead(&op) || (reduces.contains(&op) && op.use_empty()))
         op.erase();
-}
-
-/// The two ends of each transfer between functions of one step: of one channel, the first belongs to the first.
-static Receives findReceives(ModuleOp module) {
-  using Key = std::tuple<Attribute, Attribute, Attribute, uint64_t>;
-  llvm::MapVector<Key, std::pair<SmallVector<SendOp>, SmallVector<RecvOp>>> transfers;
-  for (auto function : module.getOps<func::FuncOp>())
-    for (auto transfer : function.getOps<TransferOpInterface>()) {
-      auto &[sends, receives] = transfers[{function->getAttr(kStepAttr), transfer.getSourceAttr(),
-                                           transfer.getTargetAttr(), transfer.getChannel()}];
-      if (auto send = dyn_cast<SendOp>(*transfer))
-        sends.push_back(send);
-      else
-        receives.push_back(cast<RecvOp>(*transfer));
-    }
-  Receives result;
-  for (auto &[key, ends] : transfers)
-    for (auto [send, receive] : llvm::zip(ends.first, ends.second))
-      result[send] = receive;
-  return result;
 }
 
 namespace {

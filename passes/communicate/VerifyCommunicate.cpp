@@ -190,13 +190,13 @@ private:
         worker(rank).push_back({Communication::Kind::Collective, group, signature, 0, 0, location});
   }
 
-  /// What one device sends.
-  static RankedTensorType typeOfPart(TransferOpInterface op, int64_t sources) {
+  /// What one device sends to another.
+  static RankedTensorType typeOfPart(TransferOpInterface op, int64_t sources, int64_t targets) {
     RankedTensorType type = op.getTransferType();
-    if (!op.getGathered() || op.isSend())
+    if (!op.getGathered())
       return type;
     SmallVector<int64_t> shape(type.getShape());
-    shape[0] /= sources;
+    shape[0] /= op.isSend() ? targets : sources;
     return type.clone(shape);
   }
 
@@ -205,7 +205,7 @@ private:
     bool sends = op.isSend();
     uint32_t location = locationOf(op), channel = op.getChannel();
     uint32_t sources = source.getNumDevices(), targets = target.getNumDevices();
-    uint32_t signature = signatureOf("transfer" + inLoopsText(), Type(typeOfPart(op, sources)));
+    uint32_t signature = signatureOf("transfer" + inLoopsText(), Type(typeOfPart(op, sources, targets)));
     auto kind = sends ? Communication::Kind::Send : Communication::Kind::Receive;
     for (uint32_t position = 0; position < sources; ++position)
       for (uint32_t other : rt::targetsOf(position, sources, targets, op.getGathered())) {

@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/AttributeNames.h"
 #include "passes/analysis/Layout.h"
+#include "passes/partition/Differences.h"
 #include "passes/partition/Passes.h"
 #include "passes/place/Stages.h"
 
@@ -33,63 +34,12 @@ struct Part {
   llvm::DenseSet<Value> needed; // values of the original that ops of this part, or its results, use
 };
 
-/// What the devices of a group may have different values of: parts of the batch, and what follows from them. What is
-/// held whole, and what a collective over all of them has put together, is the same everywhere.
-class Differences {
-public:
-  explicit Differences(func::FuncOp function) {
-    for (BlockArgument argument : function.getArguments())
-      if (isDataInput(function, argument.getArgNumber()))
-        values.insert(argument);
-    visit(function.getBody().front());
-  }
-  bool contains(Value value) const { return values.contains(value); }
-
-private:
-  void visit(Block &block) {
-    for (Operation &op : block) {
-      if (isAcrossStages(&op))
-        visitLoop(cast<WhileOp>(op));
-      else if (isa<AxisIndexOp>(op) || (!unites(&op) && llvm::any_of(op.getOperands(), [&](Value operand) {
-                 return values.contains(operand);
-               })))
-        values.insert_range(op.getResults());
-    }
-  }
-
-  void visitLoop(WhileOp loop) {
-    Block &body = loop.getBody().front();
-    for (size_t before = values.size() + 1; before != values.size();) {
-      before = values.size();
-      for (BlockArgument argument : body.getArguments())
-        if (llvm::any_of(sourcesOf(argument), [&](Value source) { return values.contains(source); }))
-          values.insert(argument);
-      visit(body);
-    }
-    for (Value result : loop.getResults())
-      if (values.contains(sourcesOf(result).front()))
-        values.insert(result);
-  }
-
-  static bool unites(Operation *op) {
-    auto collective = dyn_cast<CollectiveOpInterface>(op);
-    if (!collective)
-      return false;
-    MeshAttr mesh = lookupMesh(op, collective.getMeshAttr());
-    CollectiveKind kind = collective.describe().kind;
-    return (kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ||
-            kind == CollectiveKind::Broadcast) &&
-           getGroupSize(mesh, collective.getAxes()) * mesh.getAxisSize(kStageAxis) == mesh.getNumDevices();
-  }
-
-  llvm::DenseSet<Value> values;
-};
-
 /// Cuts one function.
 class Cutter {
 public:
-  Cutter(func::FuncOp function, MeshOp world, ArrayRef<MeshOp> meshes)
-      : function(function), world(world), uniform(function), differences(function), parts(meshes.size()) {
+  Cutter(func::FuncOp function, MeshOp world, ArrayRef<MeshOp> meshes, bool hasServers)
+      : function(function), world(world), hasServers(hasServers), uniform(function), differences(function),
+        parts(meshes.size()) {
     for (auto [part, mesh] : llvm::zip_equal(parts, meshes))
       part.mesh = mesh;
   }
@@ -153,10 +103,10 @@ private:
     return positionOf(argumentStage(function, cast<BlockArgument>(value).getArgNumber()).value_or(0));
   }
 
-  /// Every position has it, or can compute it.
+  /// Every position has it, or can compute it. Parameter servers read no data: workers send them what they need of it.
   bool isAnywhere(Value value) const {
     auto argument = dyn_cast<BlockArgument>(value);
-    return uniform.contains(value) || (argument && isDataInput(function, argument.getArgNumber()));
+    return uniform.contains(value) || (!hasServers && argument && isDataInput(function, argument.getArgNumber()));
   }
 
   /// The argument in a loop that a result of it is in the end; null for other values.
@@ -398,6 +348,7 @@ private:
 
   func::FuncOp function;
   MeshOp world;
+  bool hasServers;
   UniformValues uniform;
   Differences differences;
   std::vector<Part> parts;
@@ -425,7 +376,7 @@ struct CutPrograms : dgc::impl::CutProgramsPassBase<CutPrograms> {
     SmallVector<MeshOp> parts = createMeshes(world, stages);
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (!function.isExternal() && !function->hasAttr(kStepAttr)) {
-        FailureOr<int64_t> transfers = Cutter(function, world, parts).run();
+        FailureOr<int64_t> transfers = Cutter(function, world, parts, servers > 0).run();
         if (failed(transfers))
           return signalPassFailure();
         numTransfers += *transfers;

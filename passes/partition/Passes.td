@@ -74,6 +74,38 @@ def OrderMicrobatchesPass : Pass<"dgc-order-microbatches", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
+def SendRowsPass : Pass<"dgc-send-rows", "::mlir::ModuleOp"> {
+  let summary = "send touched rows of the tables on parameter servers, and not the tables";
+  let description = [{
+    Input: functions after `dgc-complete-stages`, and a mesh with an axis `stage` whose last `servers` positions are parameter
+    servers. A variable on a server, or one in blocks of rows on several, that the workers only look rows up in (`dgc.gather`
+    along dimension 0) stays there: the lookup is an op of the server, which gets the indices of all workers. With blocks
+    each server finds zeros for what is not in its block, and the workers add up what they get. A gradient that is a sum of
+    scattered rows (`dgc.scatter_add` along dimension 0) and that servers alone need is added up by them from the rows and
+    their indices; the updates stay what they are. Both are done only where indices and rows are fewer bytes than what
+    they replace. What the workers need otherwise (a table that is an output layer, too, or a gradient that is part of a norm)
+    stays as it is, as does what is looked up in a loop.
+
+    `dist.all_gather` puts the parts of the workers together, and each takes its part of the rows; `dgc-split-transfers`
+    lets each worker send and get its part alone.
+
+    ```mlir
+    %y = dgc.gather %table, %rows dim 0 {dist.stage = 0} : tensor<1000x8xf32>, tensor<4xi32>
+    // becomes, where %table is on stage 1, and two workers have other rows each
+    %all = dist.all_gather %rows dim 0 over @mesh ["data"] {dist.stage = 0} : tensor<4xi32> to tensor<8xi32>
+    %found = dgc.gather %table, %all dim 0 {dist.stage = 1} : tensor<1000x8xf32>, tensor<8xi32>
+    %i = dist.axis_index @mesh ["data"]
+    %y = dist.slice %found at %i dim 0 parts 2 {dist.stage = 0} : tensor<8x8xf32>
+    ```
+  }];
+  let options = [
+    Option<"servers", "servers", "int64_t", "0", "how many of the last positions are parameter servers">,
+  ];
+  let statistics = [Statistic<"numLookups", "lookups", "Lookups that servers do">,
+                    Statistic<"numGradients", "gradients", "Gradients of tables that servers add up">];
+  let dependentDialects = ["::dgc::dist::DistDialect", "::dgc::DGCDialect"];
+}
+
 def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
   let summary = "cut functions by stage into programs joined by send and receive";
   let description = [{
@@ -84,7 +116,8 @@ def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
 
     With `servers` the last positions are parameter servers, of one device each; the mesh of all devices is then larger
     than what there is. Each device of the workers gets what a server sends, and the first of them sends to the server:
-    what differs between them cannot be sent, and is an error. With `host-servers` their meshes say that they are on CPUs
+    what differs between them cannot be sent, and is an error. Servers read no data: what they need of it the workers send.
+    With `host-servers` their meshes say that they are on CPUs
     (`dist.device`), where the workers have GPUs.
 
     A value that is needed at another position is sent once, however many ops need it there, right after its

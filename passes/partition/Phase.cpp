@@ -14,6 +14,8 @@ void dgc::buildPartitionPhase(mlir::OpPassManager &manager, const PartitionOptio
     manager.addPass(createCompleteStagesPass());
     if (options.pipeline)
       manager.addPass(createOrderMicrobatchesPass({.name = options.schedule}));
+    if (options.servers)
+      manager.addPass(createSendRowsPass({.servers = options.servers}));
     manager.addPass(createCutProgramsPass({.servers = options.servers, .hostServers = options.hostServers}));
   }
   manager.addPass(createVerifyPartitionPass());

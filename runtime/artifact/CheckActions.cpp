@@ -72,14 +72,18 @@ static absl::Status checkPeer(const ProgramContext &context, int32_t group, uint
   return absl::OkStatus();
 }
 
-/// A transfer that is gathered goes from a group of several workers to one of one.
-static absl::Status checkGathered(const ProgramContext &context, int32_t from, int32_t to) {
+/// A transfer in parts goes from a group of several workers to one of one, or the other way round. The one has the parts.
+static absl::Status checkGathered(const ProgramContext &context, int32_t from, int32_t to, const TransferEnd &end,
+                                  const a::Buffer &buffer) {
   auto ranks = [&](int32_t group) {
     return group < 0 ? 0 : context.plan.groups()->Get(static_cast<uint32_t>(group))->rank_count();
   };
-  if (ranks(from) < 2 || ranks(to) != 1)
-    return bad(str("a gathered transfer goes from several workers to one, and this one from ", ranks(from), " to ",
-                   ranks(to)));
+  if (std::min(ranks(from), ranks(to)) != 1 || std::max(ranks(from), ranks(to)) < 2)
+    return bad(str("a gathered transfer goes from several workers to one, or from one to several, and this one from ",
+                   ranks(from), " to ", ranks(to)));
+  const auto *shape = buffer.shape();
+  if (const uint32_t parts = partsOf(context.plan, end); sizeOf(shape) == 0 || shape->Get(0) % parts != 0)
+    return bad(str("the buffer has no equal parts along dimension 0 for the ", parts, " workers at the other end"));
   return absl::OkStatus();
 }
 
@@ -87,19 +91,14 @@ absl::Status ActionCheck::check(const a::Send &op) const {
   if (buffer(op.buffer())->space() != a::Space::Shared)
     return bad("a buffer that is sent must be in shared memory");
   DGC_RETURN_IF_ERROR(checkPeer(context, op.group(), op.peer(), op.channel()));
-  return op.gathered() ? checkGathered(context, context.program.group(), op.group()) : absl::OkStatus();
+  return op.gathered() ? checkGathered(context, context.program.group(), op.group(), op, *buffer(op.buffer()))
+                       : absl::OkStatus();
 }
 
 absl::Status ActionCheck::check(const a::Receive &op) const {
   DGC_RETURN_IF_ERROR(checkPeer(context, op.group(), op.peer(), op.channel()));
-  if (!op.gathered())
-    return absl::OkStatus();
-  DGC_RETURN_IF_ERROR(checkGathered(context, op.group(), context.program.group()));
-  const auto *shape = buffer(op.buffer())->shape();
-  const uint32_t parts = context.plan.groups()->Get(static_cast<uint32_t>(op.group()))->rank_count();
-  if (sizeOf(shape) == 0 || shape->Get(0) % parts != 0)
-    return bad(str("the buffer has no equal parts along dimension 0 for the ", parts, " workers that send them"));
-  return absl::OkStatus();
+  return op.gathered() ? checkGathered(context, op.group(), context.program.group(), op, *buffer(op.buffer()))
+                       : absl::OkStatus();
 }
 
 absl::Status ActionCheck::check(const a::Copy &op) const {

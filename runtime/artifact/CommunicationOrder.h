@@ -36,10 +36,10 @@ struct CommunicationPlan {
 
 /// A transfer between groups of workers: worker t of `targets` gets it from worker t modulo `sources`. So between groups
 /// of one size each sends to the one at its place, one worker sends to all of a larger group, and of a larger group the
-/// first ones send, or, where it is `gathered`, each sends a part to the only target. The workers that get it from worker
-/// `source`.
+/// first ones send, or, where it is `gathered`, each sends a part to the only target; where a transfer to a larger group is
+/// `gathered`, each gets a part. The workers that get it from worker `source`.
 inline std::vector<uint32_t> targetsOf(uint32_t source, uint32_t sources, uint32_t targets, bool gathered) {
-  if (gathered)
+  if (gathered && targets == 1)
     return {0};
   std::vector<uint32_t> result;
   for (uint32_t target = source; target < targets; target += sources)

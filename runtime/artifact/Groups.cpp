@@ -64,6 +64,10 @@ std::vector<uint32_t> dgc::rt::receiversOf(const a::Plan &plan, const TransferEn
   return ranks;
 }
 
+uint32_t dgc::rt::partsOf(const a::Plan &plan, const TransferEnd &end) {
+  return end.gathered && end.group >= 0 ? plan.groups()->Get(static_cast<uint32_t>(end.group))->rank_count() : 1;
+}
+
 std::vector<uint32_t> dgc::rt::sendersOf(const a::Plan &plan, const TransferEnd &receive, uint32_t rank) {
   if (receive.group < 0)
     return {receive.peer};

@@ -45,6 +45,10 @@ struct TransferEnd {
 /// -1.
 std::vector<uint32_t> receiversOf(const artifact::Plan &plan, const TransferEnd &send, uint32_t rank);
 
+/// The equal parts along dimension 0 of a buffer that is sent or received, one for each partner in their order; 1 where all
+/// partners have the same.
+uint32_t partsOf(const artifact::Plan &plan, const TransferEnd &end);
+
 /// The ranks that `rank` receives from: one, or, where it is gathered, all of the group in the order of their parts.
 std::vector<uint32_t> sendersOf(const artifact::Plan &plan, const TransferEnd &receive, uint32_t rank);
 

@@ -67,7 +67,7 @@ static uint32_t count(const a::Program &program) { return program.steps() ? prog
 
 static std::string typeName(a::DType type) { return std::string(nameOf(toDType(type))); }
 
-/// Of a buffer that gets `parts` equal ones along dimension 0: of one of them.
+/// Of a buffer that has `parts` equal ones along dimension 0: of one of them.
 static std::string transferSignature(const a::Buffer &buffer, uint32_t parts) {
   std::string text = "a transfer of " + typeName(buffer.dtype()) + " [";
   for (uint32_t i = 0; buffer.shape() && i < buffer.shape()->size(); ++i)
@@ -181,11 +181,10 @@ std::vector<CommunicationWriter::Entry> CommunicationWriter::entriesOf(const a::
     Communication &c = entry.communication;
     auto transfer = [&](Communication::Kind kind, const auto &op) {
       c.kind = kind;
-      const bool hasParts = kind == Communication::Kind::Receive && op.gathered();
-      const uint32_t parts = hasParts ? plan.groups()->Get(static_cast<uint32_t>(op.group()))->rank_count() : 1;
+      entry.end = op;
+      const uint32_t parts = partsOf(plan, entry.end);
       c.signature = signatures[inLoops() + transferSignature(*program.buffers()->Get(op.buffer()), parts)];
       c.channel = op.channel();
-      entry.end = op;
     };
     visitCommunication(step, Overloaded{[&](const a::Collective &op) { entry = entryOf(op, inLoops()); },
                                         [&](const a::Send &op) { transfer(Communication::Kind::Send, op); },

@@ -83,12 +83,14 @@ absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Pr
 absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Program &program,
                                                               const artifact::Send &send, ProgramRunner::Op &op) {
   const artifact::Buffer &buffer = *program.buffers()->Get(send.buffer());
+  const uint32_t parts = partsOf(artifact.plan(), send);
+  const size_t part = memoryOf(buffer).size() / parts;
+  std::byte *data = static_cast<std::byte *>(deviceAddress(buffer));
   DeviceCommunication made;
   auto sends = std::make_unique<SequentialTransfers>();
   for (uint32_t peer : receiversOf(artifact.plan(), send, static_cast<uint32_t>(transport.rank()))) {
-    DGC_ASSIGN_OR_RETURN(
-        DeviceCommunication each,
-        device->memory()->prepareSend(send.channel(), peer, deviceAddress(buffer), memoryOf(buffer).size()));
+    DGC_ASSIGN_OR_RETURN(DeviceCommunication each, device->memory()->prepareSend(send.channel(), peer, data, part));
+    data += parts > 1 ? part : 0;
     if (!each.op)
       return each;
     made.isRecorded = each.isRecorded;

@@ -94,10 +94,15 @@ absl::Status Executor::prepareOnHost(const artifact::Program &, const artifact::
 
 absl::Status Executor::prepareOnHost(const artifact::Program &program, const artifact::Send &send,
                                      ProgramRunner::Op &op) {
+  const std::span<std::byte> sent = memoryOf(*program.buffers()->Get(send.buffer()));
+  const uint32_t parts = partsOf(artifact.plan(), send);
+  const size_t part = sent.size() / parts;
   auto sends = std::make_unique<SequentialTransfers>();
+  size_t next = 0;
   for (uint32_t peer : receiversOf(artifact.plan(), send, static_cast<uint32_t>(transport.rank()))) {
-    DGC_ASSIGN_OR_RETURN(auto each, transport.prepareSend(send.channel(), static_cast<int>(peer),
-                                                          memoryOf(*program.buffers()->Get(send.buffer()))));
+    DGC_ASSIGN_OR_RETURN(auto each,
+                         transport.prepareSend(send.channel(), static_cast<int>(peer), sent.subspan(next, part)));
+    next += parts > 1 ? part : 0;
     sends->all.push_back(std::move(each));
   }
   op.communication = std::move(sends);

@@ -220,8 +220,16 @@ absl::Status WorkerRun::communicate(const artifact::Collective &collective) {
 absl::Status WorkerRun::communicate(const artifact::Send &send) {
   DGC_RETURN_IF_ERROR(note(send.buffer(), /*writes=*/false));
   DGC_ASSIGN_OR_RETURN(TensorRef value, read(send.buffer()));
-  for (uint32_t to : rt::receiversOf(plan.plan, send, rank_))
+  const artifact::Buffer &buffer = *program->buffers()->Get(send.buffer());
+  const uint64_t parts = rt::partsOf(plan.plan, send), part = countOf(buffer) / parts;
+  uint64_t next = buffer.offset();
+  for (uint32_t to : rt::receiversOf(plan.plan, send, rank_)) {
+    if (parts > 1) {
+      DGC_ASSIGN_OR_RETURN(value, memoryOf(buffer).read(next, typeOf(buffer), part, run));
+      next += part * sizeOf(typeOf(buffer));
+    }
     rendezvous->post(rank_, to, send.channel(), {value, clock});
+  }
   return absl::OkStatus();
 }
 

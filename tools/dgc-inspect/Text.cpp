@@ -202,8 +202,13 @@ private:
                join(axes, ", "), ", ", rt::formatBytes(rt::payloadBytes(a)), " at +", a.src(),
                a.origin() ? str(", for ", text(a.origin())) : "");
   }
-  std::string title(const Send &a) const { return a.gathered() ? "send part" : "send"; }
-  std::string title(const Receive &a) const { return a.gathered() ? "receive parts" : "receive"; }
+  std::string title(const Send &a) const { return "send" + partsOf(a); }
+  std::string title(const Receive &a) const { return "receive" + partsOf(a); }
+
+  /// What is sent or received in parts: one of them, or all.
+  std::string partsOf(const rt::TransferEnd &end) const {
+    return !end.gathered ? "" : rt::partsOf(plan, end) > 1 ? " parts" : " part";
+  }
 
   template <typename T> std::string ending(const T &) const { return ""; }
   std::string ending(const Send &a) const { return " to " + peer(a.group(), a.peer()); }

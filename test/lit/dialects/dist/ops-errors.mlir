@@ -230,7 +230,7 @@ func.func @f() {
 dist.mesh @a <data = 2>
 dist.mesh @b <data = 2, first = 2>
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@+1 {{is gathered, from 2 devices to 2; that goes from several devices to one}}
+  // expected-error@+1 {{is gathered, from 2 devices to 2; that goes from several devices to one, or from one to several}}
   dist.send gathered %a channel 0 from @a to @b : tensor<8xf32>
   return
 }
@@ -242,6 +242,16 @@ dist.mesh @b <data = 1, first = 2>
 func.func @f() {
   // expected-error@+1 {{gets 7 rows along dimension 0, which are no equal parts of 2 devices}}
   %0 = dist.recv gathered channel 0 from @a to @b : tensor<7xf32>
+  return
+}
+
+// -----
+
+dist.mesh @a <data = 1>
+dist.mesh @b <data = 2, first = 1>
+func.func @f(%a: tensor<7xf32>) {
+  // expected-error@+1 {{sends 7 rows along dimension 0, which are no equal parts of 2 devices}}
+  dist.send gathered %a channel 0 from @a to @b : tensor<7xf32>
   return
 }
 
