@@ -210,4 +210,14 @@ TEST(CommunicationOrder, FindsEverySwap) {
   }
 }
 
+TEST(CommunicationOrder, TransfersBetweenGroups) {
+  using Ranks = std::vector<uint32_t>;
+  EXPECT_EQ(targetsOf(1, 3, 3, false), Ranks({1}));
+  EXPECT_EQ(targetsOf(0, 1, 3, false), Ranks({0, 1, 2})); // all get the same
+  EXPECT_EQ(targetsOf(0, 1, 3, true), Ranks({0, 1, 2}));  // each gets a part
+  EXPECT_EQ(targetsOf(0, 3, 1, false), Ranks({0}));
+  EXPECT_EQ(targetsOf(2, 3, 1, false), Ranks());   // the first one sends
+  EXPECT_EQ(targetsOf(2, 3, 1, true), Ranks({0})); // each sends a part
+}
+
 } // namespace
