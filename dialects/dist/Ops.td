@@ -316,7 +316,8 @@ def Dist_SendOp : Dist_TransferOp<"send"> {
     Belongs to the `dist.recv` of the same channel and meshes; of several the first to the first. It ends when
     the receiver has the value. From a mesh of one device it goes to all of the other one; to a mesh of one device the
     first of the other one sends, or, with `gathered`, each sends its part, and the receiver concatenates the parts
-    along dimension 0, in the order of the devices.
+    along dimension 0, in the order of the devices. From a mesh of one device to a larger one, `gathered` gives each
+    its part along dimension 0.
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$channel, FlatSymbolRefAttr:$source,
                        FlatSymbolRefAttr:$target, OptionalAttr<StrArrayAttr>:$origins, UnitAttr:$gathered);

@@ -342,7 +342,10 @@ def Exec_WaitOp : Exec_Op<"wait", [HasParent<"ProgramOp">]> {
 
 def Exec_SendOp : Exec_Op<"send", [Exec_InProgram]> {
   let summary = "send a buffer to the worker at the same place of another mesh";
-  let description = "The buffer is in the shared arena. With `gathered` each worker sends a part to the one of the mesh.";
+  let description = [{
+    The buffer is in the shared arena. With `gathered` each worker sends a part to the one of the mesh, or the one worker sends
+    each of the mesh its part.
+  }];
   let arguments = (ins I64Attr:$channel, FlatSymbolRefAttr:$peer, AnyStaticShapeMemRef:$buffer,
                        DefaultValuedAttr<StrAttr, "\"\"">:$origin, UnitAttr:$gathered);
   let assemblyFormat = "(`gathered` $gathered^)? $buffer `to` $peer `channel` $channel (`origin` $origin^)? attr-dict `:` type($buffer)";
@@ -350,7 +353,10 @@ def Exec_SendOp : Exec_Op<"send", [Exec_InProgram]> {
 
 def Exec_ReceiveOp : Exec_Op<"receive", [Exec_InProgram]> {
   let summary = "receive a buffer from the worker at the same place of another mesh";
-  let description = "With `gathered` each worker of the mesh sends a part; they are stored in the order of the workers.";
+  let description = [{
+    With `gathered` each worker of the mesh sends a part, and they are stored in the order of the workers; or each of several
+    gets its part.
+  }];
   let arguments = (ins I64Attr:$channel, FlatSymbolRefAttr:$peer, AnyStaticShapeMemRef:$buffer,
                        DefaultValuedAttr<StrAttr, "\"\"">:$origin, UnitAttr:$gathered);
   let assemblyFormat = "(`gathered` $gathered^)? $buffer `from` $peer `channel` $channel (`origin` $origin^)? attr-dict `:` type($buffer)";
