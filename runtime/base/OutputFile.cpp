@@ -163,13 +163,16 @@ absl::Status OutputFile::replace(const Write &write) {
   return disk->syncDirectory(folderOf(path_));
 }
 
-absl::StatusOr<std::unique_ptr<WritableFile>> OutputFile::begin() {
+absl::StatusOr<std::unique_ptr<WritableFile>> OutputFile::begin(std::string_view text) {
   if (path_ == "-")
     return standardOutput();
   if (!lock)
     return disk->openSpecial(path_);
   DGC_ASSIGN_OR_RETURN(auto temporary, createTemporary());
-  if (absl::Status status = disk->rename(temporary.first, path_); !status.ok()) {
+  absl::Status status = text.empty() ? absl::OkStatus() : temporary.second->write(text);
+  if (status.ok())
+    status = disk->rename(temporary.first, path_);
+  if (!status.ok()) {
     disk->remove(temporary.first).IgnoreError();
     return status;
   }

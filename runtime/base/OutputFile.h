@@ -27,8 +27,8 @@ public:
   /// last sync of the folder: then either may be there, as a whole. A symbolic link is replaced, not followed.
   absl::Status replace(const Write &write);
 
-  /// Replaces the file by an empty one at once, to write it piece by piece: what is not written yet is not in it.
-  absl::StatusOr<std::unique_ptr<WritableFile>> begin();
+  /// Replaces the file at once by one with this text alone, to write on piece by piece: what is not written yet is not in it.
+  absl::StatusOr<std::unique_ptr<WritableFile>> begin(std::string_view text = {});
 
   const std::string &path() const { return path_; }
 

@@ -1,20 +1,8 @@
-// A worker's membership: MemberCore with a connection, a clock, a transport and
-// the signals of the process around it.
-#include "runtime/cluster/Cluster.h"
+// Joins a job, tells it of errors, leaves it.
 #include "runtime/base/Disk.h"
-#include "runtime/base/ExitCode.h"
 #include "runtime/base/MemoryUse.h"
 #include "runtime/base/Status.h"
-#include "runtime/cluster/Address.h"
-#include "runtime/cluster/Coordinator.h"
-#include "runtime/cluster/MemberCore.h"
-#include "runtime/cluster/Network.h"
-#include "runtime/cluster/Signals.h"
-#include "runtime/cluster/Watchdog.h"
-#include "runtime/collective/SharedMemory.h"
-#include "runtime/collective/Tcp.h"
-#include "runtime/collective/Ucx.h"
-#include "runtime/net/Socket.h"
+#include "runtime/cluster/JoinedCluster.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -27,80 +15,10 @@ namespace {
 
 TimeNs nanoseconds(double seconds) { return static_cast<TimeNs>(seconds * 1e9); }
 
-class JoinedCluster final : public Cluster, ConnectionEvents {
-public:
-  explicit JoinedCluster(ClusterOptions o)
-      : options(std::move(o)), network(options.network ? *options.network : grpcNetwork()),
-        clock(options.clock ? *options.clock : realClock()), watchdog(options.abortGraceSeconds) {}
-  ~JoinedCluster() override;
+/// How long an error in connecting to others waits for the word that one of them was lost.
+constexpr auto kLossNoticed = std::chrono::milliseconds(1000);
 
-  absl::Status start();
-
-  int rank() const override { return options.rank; }
-  int worldSize() const override { return options.worldSize; }
-  Transport &transport() override { return *link; }
-  Abort &abort() override { return flag; }
-  absl::Status fail(absl::Status status) override;
-  absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) override;
-  StepGate &gate() override { return steps; }
-  void request(StepEvent event) override;
-  ClockOffset clockOffset() override;
-  absl::Status leave() override;
-
-private:
-  absl::Status host(const Address &meeting);
-  /// Refuses an address that others reach where nobody has to prove who it is.
-  absl::Status checkAddress(const Address &address, const std::string &flag) const {
-    return checkExposure(address, flag, options.insecure || options.credentials.areGiven());
-  }
-  absl::Status connectTransport();
-  absl::Status connectTcp(bool oneHost);
-  absl::Status connectUcx();
-  /// From now on heartbeats say where the transport is.
-  void useLink();
-  void failWith(JobError error);
-  /// The job's error as this worker says it.
-  absl::Status error();
-
-  // ConnectionEvents, on threads of the network.
-  void connected() override;
-  void received(ToWorker message) override;
-  void closed() override;
-  void refused(std::string why) override;
-  void failed(std::string why) override;
-
-  /// Sends what the core wants sent and passes on its error; `mutex` is held.
-  void pump();
-  void tickLoop();
-  /// Waits until `done()`, with `mutex` held, or the job has failed.
-  template <class Done> absl::Status await(std::unique_lock<std::mutex> &lock, Done done);
-
-  ClusterOptions options;
-  Network &network;
-  Clock &clock;
-  Abort flag;
-  Watchdog watchdog;
-  StepGate steps;
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::optional<MemberCore> core;
-  bool ending = false, heardAbort = false;
-  /// Where this worker is: in its segment once the transport has that.
-  ProgressWord joining;
-  WaitRecord joiningWaits;
-  std::atomic<ProgressWord *> ownProgress{&joining};
-  std::atomic<const WaitRecord *> ownWaits{&joiningWaits};
-  std::shared_ptr<const SegmentHeader> rank0Header;
-
-  std::string meetingHost;
-  std::unique_ptr<SharedSegment> segment;
-  std::unique_ptr<Transport> link;
-  std::unique_ptr<Coordinator> coordinator; ///< on rank 0, unless launched
-  std::unique_ptr<Connection> connection;
-  std::thread ticker;
-  std::unique_ptr<SignalWatcher> signals;
-};
+} // namespace
 
 absl::Status JoinedCluster::host(const Address &meeting) {
   Address listen = meeting;
@@ -115,6 +33,7 @@ absl::Status JoinedCluster::host(const Address &meeting) {
   o.silence = nanoseconds(options.silenceSeconds);
   o.stallTimeout = nanoseconds(options.stallTimeoutSeconds);
   o.stragglers.factor = options.stragglerFactor;
+  o.restarts = options.restarts;
   DGC_ASSIGN_OR_RETURN(Socket listening, listenAt(listen.host, listen.port, options.worldSize + 128));
   auto started = Coordinator::start(o, std::move(listening), options.credentials, network, clock);
   if (!started.ok())
@@ -137,26 +56,15 @@ absl::Status JoinedCluster::start() {
   }
 
   options.transport.timeoutSeconds = kUnlimitedSeconds; // the coordinator looks after that
-  auto made = SharedSegment::create(options.rank, options.worldSize, options.transport);
-  if (!made.ok())
-    return withExitCode(made.status(), ExitCode::Machine);
-  segment = std::move(*made);
-
+  DGC_RETURN_IF_ERROR(makeSegment());
   MemberCore::Options o;
-  o.join.rank = options.rank;
-  o.join.worldSize = options.worldSize;
-  o.join.planDigest = options.planDigest;
-  o.join.producer = options.producer;
-  o.join.hostId = sharedMemoryHostId();
-  o.join.hostName = hostName();
-  o.join.pid = getpid();
-  o.join.segment = segment->announcement();
+  o.join = joinMessage();
   o.coordinator = meeting.text();
   o.launched = options.launched;
   o.joinTimeout = nanoseconds(hosted.ok() ? options.joinTimeoutSeconds : 3.0);
   o.silence = nanoseconds(options.silenceSeconds);
   o.notice = options.notice;
-  o.gate = &steps;
+  o.gate = steps.get();
   o.describeOp = options.describeOp;
   o.heartbeat = [this] {
     const WaitRecord &waits = *ownWaits.load();
@@ -193,110 +101,126 @@ absl::Status JoinedCluster::start() {
     std::scoped_lock<std::mutex> lock(mutex);
     connection = network.connect(meeting, security, *this);
   }
-  std::unique_lock<std::mutex> lock(mutex);
-  // The core has its own, finer deadlines for this.
-  absl::Status joined = await(lock, [&] { return core->state() == MemberCore::State::Running; });
-  if (!hosted.ok() && (joined.ok() || absl::IsDeadlineExceeded(joined)))
-    return withExitCode(hosted, ExitCode::Cluster);
-  DGC_RETURN_IF_ERROR(joined);
-  lock.unlock();
-  absl::Status connected = connectTransport();
-  return connected.ok() ? connected : fail(connected);
+  if (!hosted.ok()) {
+    std::unique_lock<std::mutex> lock(mutex);
+    const absl::Status joined = await(lock, [&] { return core->state() == MemberCore::State::Running; });
+    if (joined.ok() || absl::IsDeadlineExceeded(joined))
+      return withExitCode(hosted, ExitCode::Cluster);
+    return joined;
+  }
+  return enter();
 }
 
-absl::Status JoinedCluster::connectTransport() {
-  const RosterMessage &roster = *core->roster(); // does not change any more
-  std::vector<std::string> announcements;
-  bool oneHost = true;
-  for (const RosterMessage::Member &m : roster.members) {
-    announcements.push_back(m.segment);
-    oneHost = oneHost && m.hostId == roster.members[0].hostId;
-  }
-  if (roster.members[0].hostId == sharedMemoryHostId()) {
-    auto header = mapSegmentHeader(roster.members[0].segment);
-    std::scoped_lock<std::mutex> lock(mutex);
-    if (header.ok())
-      rank0Header = *header;
-  }
-  bool shared = options.transportName == "shared-memory" || (options.transportName == "auto" && oneHost);
-  if (shared && !oneHost)
-    return absl::FailedPreconditionError("the shared-memory transport was asked for, but the workers are on "
-                                         "several hosts");
-  if (shared) {
-    DGC_ASSIGN_OR_RETURN(link, std::move(*segment).connect(announcements, flag));
-    useLink();
-    // All workers wait here until each has mapped all segments.
-    return gather("").status();
-  }
-  const bool isUcx = options.transportName == "ucx";
-  using Encryption = ClusterOptions::Encryption;
-  if (isUcx && options.dataEncryption == Encryption::On)
-    return usageError("--data-encryption=on: what UCX carries is not encrypted; use --transport=tcp");
-  options.transport.encrypted =
-      !isUcx && (options.dataEncryption == Encryption::On ||
-                 (options.dataEncryption == Encryption::Auto && !oneHost && options.credentials.areGiven()));
-  if (!oneHost && !options.transport.encrypted && options.rank == 0 && options.credentials.areGiven() && options.notice)
-    options.notice("what workers say to each other is encrypted, the tensors between machines are not");
-  if (options.transportName == "tcp" || options.transportName == "auto")
-    return connectTcp(oneHost);
-  if (isUcx)
-    return connectUcx();
-  return withExitCode(absl::InvalidArgumentError(absl::StrCat("no transport '", options.transportName,
-                                                              "'; there are auto, shared-memory, tcp and ucx")),
-                      ExitCode::Usage);
-}
-
-absl::Status JoinedCluster::connectTcp(bool oneHost) {
-  Address own{sourceAddressTowards(meetingHost), 0};
-  if (!options.dataAddress.empty()) {
-    DGC_ASSIGN_OR_RETURN(own, parseAddress(options.dataAddress, "--data-address", 0));
-    DGC_RETURN_IF_ERROR(checkAddress(own, "--data-address"));
-  }
-  if (own.host.empty() || (!oneHost && isLoopback(own.host)))
-    return withExitCode(absl::FailedPreconditionError(
-                            absl::StrCat("the other machines cannot reach this one at '", own.host,
-                                         "', the address that it has towards the coordinator ", options.coordinator,
-                                         "; say with --data-address which of its addresses they can reach")),
-                        ExitCode::Usage);
-  absl::StatusOr<std::unique_ptr<TcpEndpoint>> endpoint = TcpEndpoint::create(
-      options.rank, options.worldSize, std::move(segment), options.transport, flag, own.host, own.port);
-  if (!endpoint.ok())
-    return withExitCode(endpoint.status(), options.dataAddress.empty() ? ExitCode::Machine : ExitCode::Usage);
-  DGC_ASSIGN_OR_RETURN(std::vector<std::string> announcements, gather((*endpoint)->announcement()));
-  DGC_ASSIGN_OR_RETURN(link, std::move(**endpoint).connect(announcements, options.joinTimeoutSeconds));
-  useLink();
-  return gather("").status();
-}
-
-absl::Status JoinedCluster::connectUcx() {
-  if (const char *tls = getenv("UCX_TLS"); tls && ucxAsksForTcp(tls))
-    return withExitCode(absl::FailedPreconditionError(absl::StrCat(
-                            "UCX_TLS is '", tls,
-                            "', which asks for TCP: anybody who reaches a port of UCX can end the process. Use "
-                            "--transport=tcp, or name transports of RDMA in UCX_TLS")),
-                        ExitCode::Usage);
-  DGC_ASSIGN_OR_RETURN(std::unique_ptr<UcxEndpoint> endpoint,
-                       UcxEndpoint::create(options.rank, options.worldSize, std::move(segment), options.transport, flag,
-                                           interfaceTowards(meetingHost)));
-  DGC_ASSIGN_OR_RETURN(std::vector<std::string> addresses, gather(endpoint->address()));
-  DGC_ASSIGN_OR_RETURN(link, std::move(*endpoint).connect(addresses));
-  useLink();
+absl::Status JoinedCluster::makeSegment() {
+  auto made = SharedSegment::create(options.rank, options.worldSize, options.transport);
+  if (!made.ok())
+    return withExitCode(made.status(), ExitCode::Machine);
+  segment = std::move(*made);
   return absl::OkStatus();
 }
 
-void JoinedCluster::useLink() {
-  ownProgress = &link->progress();
-  ownWaits = &link->waits();
+JoinMessage JoinedCluster::joinMessage() const {
+  JoinMessage join;
+  join.rank = options.rank;
+  join.worldSize = options.worldSize;
+  join.planDigest = options.planDigest;
+  join.producer = options.producer;
+  join.hostId = sharedMemoryHostId();
+  join.hostName = hostName();
+  join.pid = getpid();
+  join.segment = segment->announcement();
+  return join;
+}
+
+absl::Status JoinedCluster::enter() {
+  for (;;) {
+    std::unique_lock<std::mutex> lock(mutex);
+    // The core has its own, finer deadlines for this.
+    absl::Status status = await(lock, [&] { return core->state() == MemberCore::State::Running; });
+    const bool isJoined = status.ok();
+    lock.unlock();
+    if (isJoined) {
+      lostAt = clock.now() - core->roster()->sinceLoss;
+      status = connectTransport();
+      if (status.ok())
+        return status;
+    }
+    lock.lock();
+    if (isJoined && core->roster()->survives) // a worker that is lost by now cannot be connected to
+      changed.wait_for(lock, kLossNoticed, [&] { return flag->raised(); });
+    if (core->state() != MemberCore::State::Regrouping) {
+      lock.unlock();
+      return isJoined ? fail(status) : status;
+    }
+    lock.unlock();
+    DGC_RETURN_IF_ERROR(rejoin());
+  }
+}
+
+absl::Status JoinedCluster::rejoin() {
+  {
+    std::scoped_lock<std::mutex> lock(mutex);
+    ownProgress = &joining;
+    ownWaits = &joiningWaits;
+    rank0Header.reset();
+  }
+  link.reset();
+  segment.reset();
+  DGC_RETURN_IF_ERROR(makeSegment());
+  std::scoped_lock<std::mutex> lock(mutex);
+  if (core->state() != MemberCore::State::Regrouping)
+    return ended;
+  flag = std::make_unique<Abort>();
+  steps = std::make_unique<StepGate>();
+  core->rejoin(joinMessage(), steps.get());
+  pump();
+  return absl::OkStatus();
+}
+
+absl::Status JoinedCluster::regroup() {
+  DGC_RETURN_IF_ERROR(rejoin());
+  return enter();
+}
+
+bool JoinedCluster::survives(const absl::Status &error) {
+  std::unique_lock<std::mutex> lock(mutex);
+  if (!core->roster() || !core->roster()->survives)
+    return false;
+  if (core->state() == MemberCore::State::Running && exitCodeOf(error) == ExitCode::Network) {
+    core->report(errorOf(error));
+    pump();
+    (void)await(lock, [] { return false; }); // until the coordinator has decided
+  }
+  return core->state() == MemberCore::State::Regrouping;
+}
+
+std::optional<Cluster::Loss> JoinedCluster::loss() const {
+  const RosterMessage &roster = *core->roster();
+  if (roster.epoch == 0)
+    return std::nullopt;
+  return Loss{std::string(jobStatus(roster.lost, options.describeOp).message()), lostAt, roster.epoch};
+}
+
+JobError JoinedCluster::errorOf(const absl::Status &status) const {
+  JobError e;
+  e.code = status.code();
+  e.exitCode = exitCodeOf(status);
+  e.rank = options.rank;
+  e.message = std::string(status.message());
+  return e;
 }
 
 void JoinedCluster::pump() {
   if (connection)
     for (FromWorker &m : core->takeOutgoing())
       connection->send(std::move(m));
-  if (core->state() == MemberCore::State::Failed && !flag.raised()) {
-    absl::Status s = jobStatus(core->error(), options.describeOp);
-    flag.raise(s);
-    watchdog.arm(s);
+  if (core->state() == MemberCore::State::Regrouping)
+    flag->raise(jobStatus(core->loss(), options.describeOp));
+  if (core->state() == MemberCore::State::Failed && !isEnding) {
+    isEnding = true;
+    ended = jobStatus(core->error(), options.describeOp);
+    flag->raise(ended); // unless it is raised with a loss that the job was to survive
+    watchdog.arm(ended);
   }
   changed.notify_all();
 }
@@ -346,8 +270,8 @@ void JoinedCluster::failed(std::string why) {
 /// not come are found by the coordinator, and a lost coordinator by the core.
 template <class Done> absl::Status JoinedCluster::await(std::unique_lock<std::mutex> &lock, Done done) {
   while (!done()) {
-    if (core->state() == MemberCore::State::Failed)
-      return flag.status();
+    if (isEnding || core->state() == MemberCore::State::Regrouping)
+      return isEnding ? ended : flag->status();
     clock.waitUntil(changed, lock, clock.now() + 10_s);
   }
   return absl::OkStatus();
@@ -360,20 +284,15 @@ void JoinedCluster::failWith(JobError error) {
 }
 
 absl::Status JoinedCluster::fail(absl::Status status) {
-  JobError e;
-  e.code = status.code();
-  e.exitCode = exitCodeOf(status);
-  e.rank = options.rank;
-  e.message = std::string(status.message());
   // What the abort made fail is not an error of its own, whatever its text.
-  if (!flag.raised())
-    failWith(e);
+  if (!flag->raised())
+    failWith(errorOf(status));
   watchdog.told();
   // The coordinator's answer shows that it knows.
   std::unique_lock<std::mutex> lock(mutex);
   if (core->state() == MemberCore::State::Failed)
     changed.wait_for(lock, std::chrono::milliseconds(300), [&] { return heardAbort; });
-  return flag.status();
+  return isEnding ? ended : flag->status();
 }
 
 absl::StatusOr<std::vector<std::string>> JoinedCluster::gather(const std::string &bytes) {
@@ -431,8 +350,6 @@ JoinedCluster::~JoinedCluster() {
     coordinator->settle(0.3);
   coordinator.reset();
 }
-
-} // namespace
 
 bool ClusterOptions::isLaunched() { return getenv("DGC_LAUNCHED") != nullptr; }
 

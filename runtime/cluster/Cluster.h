@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,8 @@ struct ClusterOptions {
   double stallTimeoutSeconds = 60;
   /// A worker that computes so much longer than the median of the others is named by rank 0; 0: none is.
   double stragglerFactor = 1.5;
+  /// How many workers may be lost, and replaced by others, where this process has the coordinator.
+  int restarts = 0;
   /// After the first error the process has this long to end by itself; then the
   /// control thread prints the error and ends it. 0: never.
   double abortGraceSeconds = 0.7;
@@ -103,11 +106,11 @@ public:
   virtual int rank() const = 0;
   virtual int worldSize() const = 0;
 
-  /// Lives as long as the cluster. The executor writes transport().progress();
+  /// Lives until regroup(). The executor writes transport().progress();
   /// heartbeats and errors take the position from there.
   virtual Transport &transport() = 0;
 
-  /// Raised with the first error of the job, wherever it was.
+  /// Raised with the first error of the job, wherever it was; or with a loss that the job survives. Lives until regroup().
   virtual Abort &abort() = 0;
 
   /// Tells all others that this worker failed. Returns the job's first error,
@@ -120,7 +123,7 @@ public:
   /// workers call it in the same order.
   virtual absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) = 0;
 
-  /// Where the workers agree on steps. Lives as long as the cluster.
+  /// Where the workers agree on steps. Lives until regroup().
   virtual StepGate &gate() = 0;
 
   /// Asks for an event before a step that all workers agree on.
@@ -128,6 +131,21 @@ public:
 
   /// From the clock of this worker to that of the coordinator, which is the same for all, as far as it is known now.
   virtual ClockOffset clockOffset() = 0;
+
+  /// Whether `error`, which has ended the run of this worker, is the loss of another one, or of a connection, that the job
+  /// survives: then regroup() is to be called, and not fail(). Waits for the coordinator where that has to decide.
+  virtual bool survives(const absl::Status &error) = 0;
+
+  /// Joins the next epoch of the job, with a new transport, abort and gate. Nothing uses those of before any more.
+  virtual absl::Status regroup() = 0;
+
+  /// The loss after which this epoch began; none in the first one.
+  struct Loss {
+    std::string what;
+    TimeNs at = 0;      ///< by the clock of this machine
+    int64_t number = 0; ///< of the epoch
+  };
+  virtual std::optional<Loss> loss() const = 0;
 
   /// Ends this worker's part. Returns when all others have left too, or with
   /// the job's error.

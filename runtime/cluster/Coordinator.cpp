@@ -132,6 +132,16 @@ void Coordinator::request(StepEvent event) {
   pump();
 }
 
+std::vector<int> Coordinator::takeLost() {
+  std::scoped_lock<std::mutex> lock(mutex);
+  return core.takeLost();
+}
+
+int Coordinator::restarts() {
+  std::scoped_lock<std::mutex> lock(mutex);
+  return core.restarts();
+}
+
 std::optional<JobError> Coordinator::error() {
   std::scoped_lock<std::mutex> lock(mutex);
   if (core.state() != CoordinatorCore::State::Failed)

@@ -24,6 +24,9 @@ public:
   void fail(JobError error);
   /// CoordinatorCore::request().
   void request(StepEvent event);
+  /// CoordinatorCore::takeLost(), and how many losses the job has survived.
+  std::vector<int> takeLost();
+  int restarts();
   /// The first error of the job, if there was one.
   std::optional<JobError> error();
   /// Waits, at most twice `seconds`, until the job is done or failed and all

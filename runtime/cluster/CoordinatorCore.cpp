@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace dgc::rt {
 namespace {
@@ -103,7 +102,7 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
     return;
   std::optional<int> rank = rankOf(id);
   if (auto *m = std::get_if<JoinMessage>(&message)) {
-    if (rank)
+    if (rank && (members[*rank].joined || m->rank != static_cast<uint32_t>(*rank)))
       turnAway(id, clusterError(*rank, absl::StrCat("rank ", *rank,
                                                     " joined twice on one "
                                                     "connection")));
@@ -114,23 +113,32 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
   if (!rank) // says something before it has joined: not one of ours
     return outgoing.push_back({id, std::nullopt});
   members[*rank].lastHeard = clock.now();
+  const bool isOfEpoch = members[*rank].joined; // else it was sent before the worker heard that a new one begins
   if (auto *m = std::get_if<HeartbeatMessage>(&message)) {
-    heartbeat(*rank, *m);
+    if (isOfEpoch)
+      heartbeat(*rank, *m);
     send(id, HeartbeatReply{members[0].last.position, m->sent, clock.now(),
                             m->watches ? reports() : std::vector<WorkerReport>()});
-  } else if (auto *m = std::get_if<GatherMessage>(&message)) {
-    gather(*rank, *m);
   } else if (auto *m = std::get_if<FailureMessage>(&message)) {
+    if (!isOfEpoch && m->error.exitCode == ExitCode::Network)
+      return; // the loss is known
     JobError e = m->error;
     e.rank = *rank;
     e.waits.clear();
     bool interrupted = e.exitCode == ExitCode::Interrupted;
     e.message = absl::StrCat("rank ", *rank, interrupted ? " was " : " failed: ", printable(e.message));
+    if (e.exitCode == ExitCode::Network && survives(e, -1))
+      return;
     if (!isOfAllWorkers(e.exitCode))
       e.exitCode = ExitCode::PeerFailed;
     fail(std::move(e));
   } else if (auto *m = std::get_if<RequestMessage>(&message)) {
-    request(m->event);
+    if (isOfEpoch || m->event.kind == StepEvent::Stop)
+      request(m->event);
+  } else if (!isOfEpoch) {
+    return;
+  } else if (auto *m = std::get_if<GatherMessage>(&message)) {
+    gather(*rank, *m);
   } else if (auto *m = std::get_if<ProposalMessage>(&message)) {
     proposed(*rank, *m);
   } else {
@@ -139,9 +147,10 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
 }
 
 void CoordinatorCore::request(StepEvent event) {
-  if (over() || event.kind == StepEvent::None || isStopping)
+  if (over() || event.kind == StepEvent::None || stopping)
     return;
-  isStopping = event.kind == StepEvent::Stop;
+  if (event.kind == StepEvent::Stop)
+    stopping = event;
   requests.push_back(event);
   negotiate();
 }
@@ -198,6 +207,16 @@ std::optional<std::string> CoordinatorCore::misfit(const JoinMessage &m) const {
 void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
   if (current == State::Failed)
     return turnAway(id, firstError);
+  if (current == State::Running && isSuccessor(m)) {
+    const std::optional<ConnectionId> before = members[m.rank].connection;
+    memberLost(static_cast<int>(m.rank), absl::StrCat("was started again, as process ", m.pid, " on ", m.hostName),
+               ExitCode::PeerFailed);
+    if (before)
+      turnAway(*before,
+               clusterError(static_cast<int>(m.rank), absl::StrCat(describe(m), " takes the place of this process")));
+    if (current == State::Failed)
+      return turnAway(id, firstError);
+  }
   if (current != State::Joining)
     return turnAway(id, clusterError(m.rank, absl::StrCat(describe(m), " came too late: the job has ", members.size(),
                                                           " workers and is running")));
@@ -223,6 +242,10 @@ void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
     each.advanced = clock.now();
   stragglers.emplace(members.size(), options.stragglers, clock.now());
   RosterMessage roster;
+  roster.epoch = epoch;
+  roster.survives = options.restarts > 0;
+  roster.lost = lastLoss;
+  roster.sinceLoss = epoch > 0 ? clock.now() - lostAt : 0;
   for (const Member &each : members)
     roster.members.push_back({each.join.hostId, each.join.hostName, each.join.pid, each.join.segment});
   sendAll(roster);
@@ -300,97 +323,6 @@ void CoordinatorCore::leave(int rank) {
   sendAll(AllLeftMessage{});
 }
 
-void CoordinatorCore::memberLost(int rank, const std::string &how, ExitCode code) {
-  const Member &m = members[rank];
-  JobError e;
-  e.code = absl::StatusCode::kAborted;
-  e.exitCode = code;
-  e.rank = rank;
-  e.message = absl::StrCat("rank ", rank, " ", how);
-  if (current == State::Running) {
-    e.position = m.last.position;
-    if (options.exactPosition)
-      if (std::optional<Position> exact = options.exactPosition(rank))
-        e.position = exact;
-  } else {
-    absl::StrAppend(&e.message, " before all workers had joined");
-  }
-  fail(std::move(e));
-}
-
-void CoordinatorCore::closed(ConnectionId id) {
-  connected.erase(id);
-  strangers.erase(id);
-  std::optional<int> rank = rankOf(id);
-  if (!rank)
-    return;
-  Member &m = members[*rank];
-  m.connection.reset();
-  if (m.left || over())
-    return;
-  m.lostAt = clock.now();
-  if (options.exitReportGrace == 0)
-    memberLost(*rank, absl::StrCat("(process ", m.join.pid, " on ", m.join.hostName, ") died"), ExitCode::PeerFailed);
-}
-
-void CoordinatorCore::processEnded(int rank, int code, int signal) {
-  if (over() || members[rank].left)
-    return;
-  if (signal)
-    return memberLost(rank, absl::StrCat("was killed by signal ", signal, " (", strsignal(signal), ")"),
-                      ExitCode::PeerFailed);
-  memberLost(rank, absl::StrCat("ended early with exit code ", code),
-             code == 0 ? ExitCode::PeerFailed : static_cast<ExitCode>(code));
-}
-
-std::vector<RankWait> CoordinatorCore::waitsOf(uint32_t rank) const {
-  const Member &m = members[rank];
-  const auto awaited = static_cast<uint32_t>(m.last.awaited); // kNoRank: no such rank
-  if (awaited < members.size() && awaited != rank && !m.left && !m.gathered)
-    return {{rank, awaited, RankWait::Transfer, m.last.position}};
-  std::vector<RankWait> waits;
-  for (uint32_t r = 0; r < members.size() && (m.left || m.gathered); ++r)
-    if (r != rank && !(m.left ? members[r].left : members[r].gathered.has_value()))
-      waits.push_back({rank, r, m.left ? RankWait::End : RankWait::Exchange, {}});
-  return waits;
-}
-
-/// A rank is stalled when it has waited long enough, for a rank that is stalled. So the largest set of ranks for which
-/// that holds is sought, beginning with all that have waited long enough.
-std::vector<RankWait> CoordinatorCore::stalled(TimeNs now) const {
-  std::vector<std::vector<RankWait>> waits(members.size()); // of those that may be stalled
-  for (uint32_t r = 0; r < members.size(); ++r)
-    if (now - members[r].advanced >= options.stallTimeout)
-      waits[r] = waitsOf(r);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::vector<RankWait> &each : waits)
-      changed = std::erase_if(each, [&](const RankWait &w) { return waits[w.awaited].empty(); }) > 0 || changed;
-  }
-  std::vector<RankWait> found;
-  for (const std::vector<RankWait> &each : waits)
-    if (!each.empty())
-      found.push_back(each.front());
-  return found;
-}
-
-void CoordinatorCore::failStalled(std::vector<RankWait> waits) {
-  constexpr size_t kMostListed = 16;
-  JobError e;
-  e.code = absl::StatusCode::kDeadlineExceeded;
-  e.exitCode = ExitCode::Network;
-  std::vector<uint32_t> ranks;
-  for (const RankWait &w : waits)
-    ranks.push_back(w.rank);
-  e.message = absl::StrCat(ranksText(ranks), " have not advanced for ",
-                           static_cast<double>(options.stallTimeout) / kNsPerSecond,
-                           " s (--stall-timeout) and wait for each other: see that nothing blocks the connections "
-                           "between their machines");
-  waits.resize(std::min(waits.size(), kMostListed));
-  e.waits = std::move(waits);
-  fail(std::move(e));
-}
-
 void CoordinatorCore::tick() {
   const TimeNs now = clock.now();
   // When this process itself was stopped or starved, the silence is its own.
@@ -416,7 +348,7 @@ void CoordinatorCore::tick() {
     return;
   for (size_t r = 0; r < members.size(); ++r) {
     Member &m = members[r];
-    if (m.left || !m.joined)
+    if (m.left || (!m.connection && !m.lostAt))
       continue;
     if (m.lostAt && now - *m.lostAt >= options.exitReportGrace)
       return memberLost(r, absl::StrCat("(process ", m.join.pid, " on ", m.join.hostName, ") died"),
@@ -462,7 +394,7 @@ TimeNs CoordinatorCore::nextDeadline() const {
   if (over())
     return next;
   for (const Member &m : members)
-    if (m.joined && !m.left)
+    if (!m.left && (m.connection || m.lostAt))
       next = std::min(next, m.lostAt ? *m.lostAt + options.exitReportGrace : m.lastHeard + options.silence);
   if (current == State::Joining)
     next = std::min({next, nextNotice, start + options.joinTimeout});

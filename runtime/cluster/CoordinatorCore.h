@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace dgc::rt {
 
@@ -30,6 +31,10 @@ struct Outgoing {
 /// helped by the rest waiting; once it runs, strangers are turned away alone.
 /// A worker is who has proved to be of the job, or, in one without credentials,
 /// knows the plan; what anybody else says never fails the job.
+///
+/// Where it may, a job survives the loss of a worker: from Running it goes to Joining again, as its next epoch. The others
+/// are asked to join anew on the connections that they have, and somebody else starts a worker in place of the lost one
+/// (takeLost). Losses while workers join begin no epoch of their own. An error of a worker itself ends the job as ever.
 ///
 /// While it runs, workers that wait for each other and do not advance are seen
 /// by their heartbeats: each says whom it waits for. A worker that waits for
@@ -52,12 +57,15 @@ public:
     /// The launcher reports how processes end. Then a lost connection waits
     /// this long for the report, which says more.
     TimeNs exitReportGrace = 0;
+    int restarts = 0; ///< how many losses the job survives
     /// Called at a worker's death for its exact position, if it can be had.
     std::function<std::optional<Position>(int rank)> exactPosition;
     /// Called when a worker has joined.
     std::function<void(const JoinMessage &)> joined;
   };
   enum class State { Joining, Running, Done, Failed };
+  /// So many losses one after the other at one step end the job.
+  static constexpr int kMostFruitless = 10;
 
   CoordinatorCore(Options options, Clock &clock);
 
@@ -81,6 +89,11 @@ public:
   /// The first error, once Failed.
   const JobError &error() const { return firstError; }
   std::vector<uint32_t> missing() const;
+  /// The ranks that were lost since the last call, and that the job waits for: their processes, where they have not
+  /// ended, are of no use any more.
+  std::vector<int> takeLost() { return std::exchange(lost, {}); }
+  /// How many losses the job has survived.
+  int restarts() const { return restarted; }
   size_t connections() const { return connected.size(); }
   /// How many workers do not know yet that the job failed before it ran: those that have not connected, while
   /// they may still come.
@@ -113,6 +126,13 @@ private:
   void proposed(int rank, const ProposalMessage &m);
   void negotiate();
   void memberLost(int rank, const std::string &how, ExitCode code);
+  /// Whether the job goes on after this loss: of `rank`, or, with -1, of a connection between workers. If so, they come
+  /// together again.
+  bool survives(const JobError &loss, int rank);
+  bool makesProgress();
+  void beginEpoch(const JobError &loss);
+  void drop(int rank);
+  bool isSuccessor(const JoinMessage &m) const;
   void turnAway(ConnectionId id, JobError error);
   /// Tells the workers of somebody who was turned away alone.
   void note(std::string what);
@@ -137,8 +157,14 @@ private:
   std::deque<StepEvent> requests;      ///< the first one is negotiated, if any is
   std::optional<uint32_t> negotiation; ///< its number
   uint32_t negotiations = 0;
-  bool isStopping = false; ///< a stop was requested
-  std::string lastMisfit;  ///< of a worker that was turned away alone
+  std::optional<StepEvent> stopping; ///< the stop that was requested
+  uint32_t epoch = 0;
+  int restarted = 0, fruitless = 0;
+  uint64_t stepOfLoss = UINT64_MAX; ///< that the job was at when a worker was lost last
+  JobError lastLoss;
+  TimeNs lostAt = 0;
+  std::vector<int> lost;  ///< since takeLost()
+  std::string lastMisfit; ///< of a worker that was turned away alone
   int notes = 0;
   size_t everOpened = 0;
   bool ran = false;

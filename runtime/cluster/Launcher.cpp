@@ -41,6 +41,12 @@ struct OutputPipe {
   std::string prefix;
   std::string line; ///< not complete yet
 
+  /// Whether there is something to read, or the end.
+  bool hasMore() const {
+    pollfd at{from, POLLIN, 0};
+    return poll(&at, 1, 0) > 0;
+  }
+
   /// Passes on complete lines. Returns false at the end.
   bool pass() {
     char buffer[4096];
@@ -77,6 +83,7 @@ struct Worker {
   pid_t pid = -1;
   int pidfd = -1;
   bool ended = false;
+  bool isLost = false; ///< to be replaced once it has ended
   int code = 0, signal = 0;
   std::vector<OutputPipe> pipes;
 };
@@ -105,14 +112,18 @@ public:
 
 private:
   absl::Status start();
-  absl::Status startWorker(int rank, const std::string &program);
+  absl::Status startWorker(int rank);
   void reap(int rank);
+  void replaceLost();
+  absl::Status replace(int rank);
   void watch();
   int outcome();
   std::string message();
 
   const LauncherOptions &options;
+  std::string program; ///< path
   std::string secret, coordinatorAddress;
+  int replaced = 0;
   std::unique_ptr<Coordinator> coordinator;
   std::vector<Worker> workers;
   std::optional<int> firstFailed; ///< the first worker to end with an error
@@ -130,6 +141,7 @@ absl::Status Launch::start() {
   o.stallTimeout = static_cast<TimeNs>(options.stallTimeoutSeconds * 1e9);
   o.stragglers.factor = options.stragglerFactor;
   o.exitReportGrace = 250_ms;
+  o.restarts = options.restarts;
   // Until all workers are started this process has one thread: fork() then meets no lock that another thread holds. Who
   // connects meanwhile waits in the listening socket.
   DGC_ASSIGN_OR_RETURN(Socket listening, listenAt("127.0.0.1", 0, options.worldSize + 128));
@@ -138,10 +150,10 @@ absl::Status Launch::start() {
   // The link leads to another file in the child.
   char path[4096];
   ssize_t n = readlink(options.program.c_str(), path, sizeof(path) - 1);
-  std::string program = n > 0 ? std::string(path, n) : options.program;
+  program = n > 0 ? std::string(path, n) : options.program;
   workers.resize(options.worldSize);
   for (int r = 0; r < options.worldSize; ++r)
-    if (absl::Status s = startWorker(r, program); !s.ok())
+    if (absl::Status s = startWorker(r); !s.ok())
       return s;
   auto started = Coordinator::start(std::move(o), std::move(listening), {secret, nullptr}, grpcNetwork(), realClock());
   if (!started.ok())
@@ -150,7 +162,7 @@ absl::Status Launch::start() {
   return absl::OkStatus();
 }
 
-absl::Status Launch::startWorker(int rank, const std::string &program) {
+absl::Status Launch::startWorker(int rank) {
   ChildPlan plan;
   plan.arguments = options.command;
   for (const std::string &s : {std::string("--rank"), absl::StrCat(rank), std::string("--world-size"),
@@ -214,9 +226,42 @@ void Launch::reap(int rank) {
   w.ended = true;
   w.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   w.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (!firstFailed && (w.code || w.signal))
+  if (!w.isLost)
+    coordinator->processEnded(rank, w.code, w.signal);
+  replaceLost();
+  if (!firstFailed && !w.isLost && w.ended && (w.code || w.signal))
     firstFailed = rank;
-  coordinator->processEnded(rank, w.code, w.signal);
+}
+
+/// Starts others in place of the workers that the coordinator has lost, once their processes have ended.
+void Launch::replaceLost() {
+  for (int rank : coordinator->takeLost())
+    workers[rank].isLost = true;
+  for (size_t rank = 0; rank < workers.size(); ++rank) {
+    if (!workers[rank].isLost || coordinator->error())
+      continue;
+    if (!workers[rank].ended) // it is stopped, or hangs
+      kill(workers[rank].pid, SIGKILL);
+    else if (absl::Status s = replace(static_cast<int>(rank)); !s.ok())
+      coordinator->fail({s.code(), ExitCode::Machine, -1, std::nullopt, std::string(s.message()), {}});
+  }
+}
+
+absl::Status Launch::replace(int rank) {
+  Worker &w = workers[rank];
+  if (w.pidfd >= 0)
+    close(w.pidfd);
+  for (OutputPipe &p : w.pipes)
+    if (p.from >= 0) {
+      while (p.pass() && p.hasMore()) {
+      }
+      close(p.from);
+    }
+  w = Worker();
+  ++replaced;
+  if (options.restarting)
+    options.restarting(rank, replaced);
+  return startWorker(rank);
 }
 
 void Launch::watch() {
@@ -251,6 +296,7 @@ void Launch::watch() {
     for (size_t i = 0; i < ranks.size(); ++i)
       if (fds[i].revents)
         reap(ranks[i]);
+    replaceLost(); // what the coordinator has not heard of for long
     if (!killAt && coordinator->error())
       killAt = clock.now() + kKillAfter;
     if (killAt && clock.now() >= *killAt)

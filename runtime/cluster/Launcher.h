@@ -23,7 +23,11 @@ struct LauncherOptions {
   double stragglerFactor = 1.5;
   /// As ClusterOptions::stopsAtSteps, of the workers: the first signal asks them to stop at a step.
   bool stopsAtSteps = false;
+  /// How many workers that die are replaced, while the others keep what they have.
+  int restarts = 0;
 
+  /// Called before a worker is started in place of one that died; `number` counts them from 1.
+  std::function<void(int rank, int number)> restarting = {};
   /// Called at the end of a job that failed, when all workers have ended, with what is known of the error.
   std::function<void(const std::string &message)> failed = {};
 };
@@ -32,8 +36,8 @@ struct LauncherOptions {
 /// workers, and returns an exit code when all have ended.
 ///
 /// Rank 0 has this process's terminal; the lines of the others come with
-/// "[rank N] " in front. A worker that dies, or ends with an error, ends the
-/// others within a second, in the end by SIGKILL. The code is that
+/// "[rank N] " in front. A worker that dies is replaced; where that was done as often as it may be, or when a worker ends with an error of its own, the
+/// others end within a second, in the end by SIGKILL. The code is that
 /// of the first worker that failed (PeerFailed for one killed by a signal), 130
 /// after Ctrl-C, SIGTERM or SIGHUP. If this process dies, even by SIGKILL, the kernel ends the
 /// workers.

@@ -51,8 +51,14 @@ void MemberCore::received(const ToWorker &message) {
                                   std::lround(m->seconds), " s)"));
   } else if (auto *m = std::get_if<RosterMessage>(&message)) {
     members = *m;
+    ran = true;
     if (current == State::Joining)
       current = State::Running;
+  } else if (auto *m = std::get_if<RegroupMessage>(&message)) {
+    current = State::Regrouping;
+    lostError = m->lost;
+    lostError.message = printable(lostError.message);
+    gathered.clear();
   } else if (auto *m = std::get_if<GatheredMessage>(&message)) {
     gathered.push_back(m->data);
   } else if (auto *m = std::get_if<HeartbeatReply>(&message)) {
@@ -85,7 +91,7 @@ void MemberCore::received(const ToWorker &message) {
 void MemberCore::lost(const std::string &how) {
   JobError e;
   e.code = absl::StatusCode::kUnavailable;
-  e.exitCode = members ? ExitCode::PeerFailed : ExitCode::Cluster;
+  e.exitCode = ran ? ExitCode::PeerFailed : ExitCode::Cluster;
   if (options.launched) {
     e.message = absl::StrCat("the launcher ", how);
   } else {
@@ -133,8 +139,25 @@ void MemberCore::fail(JobError error) {
   end(std::move(error));
 }
 
+void MemberCore::report(JobError error) {
+  if (!over() && current != State::Regrouping)
+    outgoing.emplace_back(FailureMessage{std::move(error)});
+}
+
+void MemberCore::rejoin(JoinMessage join, StepGate *gate) {
+  if (current != State::Regrouping)
+    return;
+  current = State::Joining;
+  start = clock.now();
+  nextNotice = start + options.noticePeriod;
+  round = 0;
+  options.join = std::move(join);
+  options.gate = gate;
+  outgoing.emplace_back(options.join);
+}
+
 void MemberCore::gather(std::string data) {
-  if (!over())
+  if (!over() && current != State::Regrouping)
     outgoing.emplace_back(GatherMessage{round++, std::move(data)});
 }
 
@@ -144,7 +167,7 @@ void MemberCore::request(StepEvent event) {
 }
 
 void MemberCore::leave() {
-  if (over())
+  if (over() || current == State::Regrouping)
     return;
   current = State::Leaving;
   outgoing.emplace_back(LeaveMessage{});

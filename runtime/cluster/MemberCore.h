@@ -33,7 +33,8 @@ public:
     StepGate *gate = nullptr;                           ///< of this worker
     std::function<std::string(uint32_t op)> describeOp; ///< for messages; may be empty
   };
-  enum class State { Connecting, Joining, Running, Leaving, Left, Failed };
+  /// Regrouping: a worker was lost, and this one is to end what it does and join again.
+  enum class State { Connecting, Joining, Running, Leaving, Regrouping, Left, Failed };
 
   MemberCore(Options options, Clock &clock);
 
@@ -46,6 +47,11 @@ public:
   void attemptFailed(std::string_view why);
   /// This worker's own error. Ignored when the job has one already.
   void fail(JobError error);
+  /// An error that may be that of another worker, as of a connection that it had: the coordinator decides what becomes of
+  /// the job.
+  void report(JobError error);
+  /// While Regrouping: joins the next epoch.
+  void rejoin(JoinMessage join, StepGate *gate);
   void gather(std::string data);
   /// Asks for an agreement of all workers.
   void request(StepEvent event);
@@ -58,6 +64,8 @@ public:
   /// The first error of the job, once Failed.
   const JobError &error() const { return firstError; }
   const std::optional<RosterMessage> &roster() const { return members; }
+  /// Why this worker is Regrouping.
+  const JobError &loss() const { return lostError; }
   /// From the clock of this worker to that of the coordinator.
   const ClockOffset &clockOffset() const { return offset; }
   /// The result of the oldest gather() that is complete, once.
@@ -71,8 +79,9 @@ private:
   Options options;
   Clock &clock;
   State current = State::Connecting;
-  JobError firstError;
+  JobError firstError, lostError;
   std::optional<RosterMessage> members;
+  bool ran = false; ///< all workers were there once
   std::deque<std::vector<std::string>> gathered;
   uint32_t round = 0;
   Position rank0;

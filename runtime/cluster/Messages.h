@@ -19,7 +19,7 @@
 namespace dgc::rt {
 
 /// Version of this file and of how workers use shared memory, TCP and UCX.
-inline constexpr uint32_t kClusterProtocol = 4;
+inline constexpr uint32_t kClusterProtocol = 5;
 
 /// Nanoseconds as seconds to a tenth, for messages.
 inline double tenths(int64_t nanoseconds) {
@@ -106,6 +106,15 @@ struct RosterMessage {
     std::string segment;
   };
   std::vector<Member> members; ///< by rank
+  uint32_t epoch = 0;          ///< how often workers have come together anew, after a loss
+  bool survives = false;       ///< whether the job may go on after a loss
+  JobError lost;               ///< after which this epoch began, unless it is the first
+  TimeNs sinceLoss = 0;        ///< how long ago that was, when this was sent
+};
+/// The job goes on after this loss: every worker ends what it does, and joins again on this connection. What it has sent
+/// before that counts no more.
+struct RegroupMessage {
+  JobError lost;
 };
 struct GatheredMessage {
   uint32_t round = 0;
@@ -148,7 +157,7 @@ struct StragglerMessage {
 };
 
 using ToWorker = std::variant<WaitingMessage, RosterMessage, GatheredMessage, HeartbeatReply, AbortMessage,
-                              AllLeftMessage, ProposeMessage, AgreedMessage, StragglerMessage>;
+                              AllLeftMessage, ProposeMessage, AgreedMessage, StragglerMessage, RegroupMessage>;
 
 /// "step 12, op 3 (matmul dense_1)"; `describeOp` may be empty.
 std::string positionText(Position p, const std::function<std::string(uint32_t)> &describeOp);

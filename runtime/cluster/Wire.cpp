@@ -164,9 +164,13 @@ pb::ToWorker toWire(const ToWorker &message) {
     out.mutable_waiting()->set_seconds(m->seconds);
     out.mutable_waiting()->set_note(m->note);
   } else if (auto *m = std::get_if<RosterMessage>(&message)) {
-    out.mutable_roster();
+    pb::Roster &roster = *out.mutable_roster();
+    roster.set_epoch(m->epoch);
+    roster.set_survives(m->survives);
+    write(m->lost, *roster.mutable_lost());
+    roster.set_since_loss(m->sinceLoss);
     for (const RosterMessage::Member &x : m->members) {
-      pb::Roster::Member &y = *out.mutable_roster()->add_members();
+      pb::Roster::Member &y = *roster.add_members();
       y.set_host_id(x.hostId);
       y.set_host_name(x.hostName);
       y.set_pid(x.pid);
@@ -194,6 +198,8 @@ pb::ToWorker toWire(const ToWorker &message) {
     to.set_seconds(m->seconds);
     to.set_step(m->position.step);
     to.set_op(m->position.op);
+  } else if (auto *m = std::get_if<RegroupMessage>(&message)) {
+    write(m->lost, *out.mutable_regroup());
   } else {
     out.mutable_all_left();
   }
@@ -209,6 +215,10 @@ std::optional<ToWorker> fromWire(const pb::ToWorker &in) {
     RosterMessage m;
     for (const pb::Roster::Member &x : in.roster().members())
       m.members.push_back({x.host_id(), x.host_name(), x.pid(), x.segment()});
+    m.epoch = in.roster().epoch();
+    m.survives = in.roster().survives();
+    m.lost = read(in.roster().lost());
+    m.sinceLoss = in.roster().since_loss();
     return m;
   }
   case pb::ToWorker::kGathered:
@@ -227,6 +237,8 @@ std::optional<ToWorker> fromWire(const pb::ToWorker &in) {
     const pb::Straggler &s = in.straggler();
     return StragglerMessage{s.rank(), s.host_name(), s.busy(), s.median(), s.seconds(), {s.step(), s.op()}};
   }
+  case pb::ToWorker::kRegroup:
+    return RegroupMessage{read(in.regroup())};
   case pb::ToWorker::KIND_NOT_SET:
     break;
   }

@@ -23,7 +23,8 @@ static absl::Status verifyShare(const artifact::Plan &plan, const std::string &p
 /// Makes the newest checkpoint that all workers find whole the one of --load.
 absl::Status WorkerRun::chooseCheckpoint() {
   const bool isReplay = !options.replay.empty();
-  if (!options.resume && !isReplay)
+  DGC_RETURN_IF_ERROR(findCopies());
+  if (copies || (!options.resume && !isReplay))
     return absl::OkStatus();
   const std::string &folder = isReplay ? options.replay : options.checkpoint;
   if (isReplay && !realDisk().exists(folder))

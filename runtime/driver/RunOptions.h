@@ -37,6 +37,8 @@ struct RunOptions {
   std::string keepBest;                   // the checkpoint with the best value of this metric stays, too; empty: none
   bool isLargerBetter = false;            // of that metric
   int64_t stopAfter = 0;                  // evaluations without a better value end the training; 0: none does
+  int replicas = 0;                       // other workers that have a copy of each share while it trains: 0 or 1
+  int64_t replicateEvery = 1;             // copies are made before each step that this divides
   bool resume = false;                    // from the newest checkpoint of `checkpoint` that is whole, if there is one
   std::string replay;                     // folder of checkpoints, from one of which a step is run again; empty: none
   int64_t replayStep = 0;                 // that step

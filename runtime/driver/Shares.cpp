@@ -12,18 +12,23 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-Shares::Shares(const artifact::Plan &plan) : plan(plan), given(plan.world_size()) {
+Shares::Shares(const artifact::Plan &plan) : plan(plan), load(plan.world_size()) {
   std::set<std::string> saved;
   for (const VariableSpec &spec : variableSpecs(plan))
     saved.insert(spec.name);
   for (uint32_t v = 0; plan.variables() && v < plan.variables()->size(); ++v)
-    for (const VariablePart &part : partsOf(*plan.variables()->Get(v)))
+    for (uint32_t number = 0; const VariablePart &part : partsOf(*plan.variables()->Get(v))) {
       if (saved.contains(part.name))
-        parts.push_back({v, part.name});
+        parts.push_back({v, number, part.name});
+      ++number;
+    }
   std::stable_sort(parts.begin(), parts.end(),
                    [&](const Part &a, const Part &b) { return bytesOf(a.variable) > bytesOf(b.variable); });
   for (const Part &part : parts)
     choose(part);
+  std::sort(all.begin(), all.end(), [](const Given &a, const Given &b) {
+    return std::tie(a.rank, a.variable, a.part) < std::tie(b.rank, b.variable, b.part);
+  });
 }
 
 uint64_t Shares::bytesOf(uint32_t v) const {
@@ -46,12 +51,16 @@ void Shares::choose(const Part &part) {
     if (slice.numElements() == 0)
       continue;
     auto [there, isNew] = chosen.try_emplace(slice.offsets, rank);
-    if (!isNew && given[rank] < given[there->second])
+    if (!isNew && load[rank] < load[there->second])
       there->second = rank;
   }
   for (const auto &[offsets, rank] : chosen) {
-    given[rank] += bytesOf(part.variable) / chosen.size();
+    load[rank] += bytesOf(part.variable) / chosen.size();
     givers.insert({&variable, part.name, rank});
+    const DType dtype = toDType(plan.variable_buffers()->Get(variable.buffer())->dtype());
+    const int64_t elements =
+        localSlice(plan, variable, rank).numElements() / static_cast<int64_t>(countParts(variable));
+    all.push_back({rank, part.variable, part.number, offsets, static_cast<uint64_t>(elements) * sizeOf(dtype)});
   }
 }
 

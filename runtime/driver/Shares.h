@@ -21,9 +21,19 @@ public:
     return givers.contains({variable, part, rank});
   }
 
+  /// What a rank gives.
+  struct Given {
+    uint32_t rank;
+    uint32_t variable, part;      // in Plan.variables, and of a stacked one which part
+    std::vector<int64_t> offsets; // where the block of the variable begins; no two blocks of it have these
+    uint64_t bytes;               // without padding
+  };
+  /// Of all ranks; sorted by rank, variable and part: those of one rank are in the order of shareOf().
+  const std::vector<Given> &given() const { return all; }
+
 private:
   struct Part {
-    uint32_t variable;
+    uint32_t variable, number;
     std::string name;
   };
 
@@ -33,7 +43,8 @@ private:
 
   const artifact::Plan &plan;
   std::vector<Part> parts;
-  std::vector<uint64_t> given; // bytes, by rank
+  std::vector<uint64_t> load; // bytes that each rank gives, about
+  std::vector<Given> all;
   std::set<std::tuple<const artifact::Variable *, std::string, uint32_t>> givers;
 };
 

@@ -66,6 +66,7 @@ absl::Status WorkerRun::train() {
     checkpoints->beginsAt(state.step, bestStep);
     beginFlight();
   }
+  DGC_RETURN_IF_ERROR(beginReplicas());
   if (isAsynchronous() && totalSteps > 0)
     DGC_RETURN_IF_ERROR(beginAsynchronous());
   if (totalSteps == 0 && isResumed)
@@ -83,6 +84,7 @@ absl::Status WorkerRun::train() {
   if (context.status)
     context.status->beginsAt(state.step, state.step + totalSteps, tokensPerSample(artifact.plan(), "train"));
   enter("training");
+  sayWhatWasLost();
   DGC_RETURN_IF_ERROR(trainSteps());
   endAsynchronous();
   enter("finishing");
@@ -109,6 +111,7 @@ absl::Status WorkerRun::trainSteps() {
     DGC_ASSIGN_OR_RETURN(const bool isStopped, beforeStep(reported));
     if (isStopped)
       break;
+    DGC_RETURN_IF_ERROR(takeReplicas(reported));
     int64_t epoch = feed.cursor().epoch;
     DGC_RETURN_IF_ERROR(submitStep());
     const int64_t step = state.step + static_cast<int64_t>(running.size());
@@ -248,6 +251,9 @@ void WorkerRun::printNews() {
 
 /// The ranks give the steps to workers.
 absl::Status WorkerRun::beginAsynchronous() {
+  if (options.replicas > 0)
+    return usageError("--replicas is for workers that take each step together; servers of others log their updates with "
+                      "--checkpoint DIR");
   AsynchronousSteps::Begin begin;
   begin.step = state.step;
   begin.seed = state.seed;

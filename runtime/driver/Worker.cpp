@@ -31,7 +31,7 @@ absl::Status WorkerRun::prepare() {
   DGC_RETURN_IF_ERROR(openLog());
   DGC_RETURN_IF_ERROR(reserveOutputs());
   DGC_RETURN_IF_ERROR(chooseCheckpoint());
-  DGC_ASSIGN_OR_RETURN(state.seed, seedOf(options, realDisk()));
+  DGC_ASSIGN_OR_RETURN(state.seed, copies ? copies->progress.state.seed : seedOf(options, realDisk()));
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
   executorOptions.seed = state.seed;
@@ -49,23 +49,15 @@ absl::Status WorkerRun::prepare() {
     executor->setTrace(trace.get());
   }
   DGC_RETURN_IF_ERROR(beginDump());
-  DGC_ASSIGN_OR_RETURN(auto restored,
-                       restoreVariables(*executor, artifact.plan(), options, realDisk(), /*isVerified=*/isResumed));
-  if (!restored.notice.empty())
-    print(restored.notice);
-  if (restored.state) {
-    state.step = restored.state->step;
-    state.cursor = restored.state->cursor;
-  }
-  began = {state.step, state.cursor};
-  if (isResumed)
-    DGC_RETURN_IF_ERROR(takeProgress(restored.extra));
+  DGC_RETURN_IF_ERROR(restore());
   tellFigures();
   if (NumericsWatch::isNeeded(artifact.plan()))
     numerics = std::make_unique<NumericsWatch>(artifact.plan(), context.transport.rank(), context.gather);
   state.planDigest = artifact.digestHex();
   state.producer = artifact.plan().producer() ? artifact.plan().producer()->str() : "";
-  if (!options.data.empty()) {
+  if (context.kept)
+    dataset = std::exchange(context.kept->dataset, std::nullopt);
+  if (!options.data.empty() && !dataset) {
     DGC_ASSIGN_OR_RETURN(dataset, Dataset::open(realDisk(), options.data));
   }
   return absl::OkStatus();
@@ -74,7 +66,13 @@ absl::Status WorkerRun::prepare() {
 absl::Status WorkerRun::openLog() {
   if (!first() || options.logJson.empty())
     return absl::OkStatus();
-  auto opened = JsonLog::open(realDisk(), clock, options.logJson);
+  if (context.kept && context.kept->jsonLog) {
+    jsonLog = std::move(context.kept->jsonLog);
+    return absl::OkStatus();
+  }
+  // Where this process may be replaced, the next one goes on with the log.
+  auto opened = JsonLog::open(realDisk(), clock, options.logJson,
+                              {.isContinued = context.loss.has_value(), .holdsBack = !context.survives});
   if (!opened.ok())
     return output(opened.status(), "");
   jsonLog = *std::move(opened);
@@ -93,6 +91,10 @@ void WorkerRun::beginFlight() {
 absl::Status WorkerRun::openBoard() {
   if (!first() || options.tensorboard.empty() || totalSteps == 0)
     return absl::OkStatus();
+  if (context.kept && context.kept->board) {
+    board = std::move(context.kept->board);
+    return absl::OkStatus();
+  }
   auto opened = TensorBoard::open(realDisk(), clock, options.tensorboard);
   if (!opened.ok())
     return output(opened.status(), "");
@@ -157,6 +159,7 @@ absl::Status WorkerRun::compareOptions() {
                          ", steps ", totalSteps, ", samples ", training.feed ? training.feed->samples() : 0,
                          ", test samples ", testing.feed ? testing.feed->samples() : 0, ", first step ", state.step,
                          predictions ? ", predictions" : "", options.checkpoint.empty() ? "" : ", with checkpoints",
+                         options.replicas ? str(", copies every ", options.replicateEvery) : "",
                          options.tensorboardHistograms ? str(", histograms every ", options.tensorboardHistograms) : "",
                          fed.empty() ? "" : ", arrays ", fed, options.fetch.empty() ? "" : ", fetching");
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(mine));
@@ -171,6 +174,10 @@ absl::Status WorkerRun::compareOptions() {
 
 absl::Status WorkerRun::run() {
   absl::Status status = runAll();
+  if (!status.ok() && context.survives && context.survives(status)) {
+    keep();
+    return status;
+  }
   status.Update(writeDump());
   LogEvent last{status.ok() ? "end" : "error"};
   last.step = state.step;
@@ -241,6 +248,8 @@ absl::Status WorkerRun::runCalls(const std::string &entry) {
 absl::Status WorkerRun::runOther(const std::string &entry) {
   if (!options.checkpoint.empty())
     return usageError(str("--checkpoint is for training, not for '", entry, "'"));
+  if (options.replicas > 0)
+    return usageError(str("--replicas is for training, not for '", entry, "'"));
   if (!options.tensorboard.empty())
     return usageError(str("--tensorboard is for training, not for '", entry, "'"));
   if (options.epochs || options.steps)
@@ -292,6 +301,9 @@ absl::Status WorkerRun::writeTrace() {
 absl::StatusOr<RunEnd> dgc::rt::runWorker(const Artifact &artifact, const RunOptions &options,
                                           const WorkerContext &context) {
   WorkerRun worker(artifact, options, context);
-  DGC_RETURN_IF_ERROR(worker.run());
+  const absl::Status status = worker.run();
+  if (context.kept && context.kept->replicas)
+    context.kept->replicas->detach();
+  DGC_RETURN_IF_ERROR(status);
   return worker.end();
 }

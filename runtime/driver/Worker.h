@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/artifact/Reader.h"
+#include "runtime/base/Clock.h"
 #include "runtime/base/ClockOffset.h"
 #include "runtime/collective/StepGate.h"
 #include "runtime/collective/Transport.h"
@@ -21,11 +22,19 @@ namespace dgc::rt {
 
 class Dataset;
 class JobStatus;
+struct Kept;
 struct ServingEnd;
 
 /// How a run ended that met no error.
 struct RunEnd {
   std::optional<StepEvent> stopped; // before its end, with all that it had in a checkpoint
+};
+
+/// What was lost of a job that goes on.
+struct WorkerLoss {
+  std::string what;   ///< "rank 2 was killed by signal 9 (Killed) at step 12, op 3"
+  TimeNs at = 0;      ///< by the clock of the machine
+  int64_t number = 0; ///< how often the job has gone on after one
 };
 
 /// How a worker reaches the others, and the user.
@@ -51,6 +60,13 @@ struct WorkerContext {
   ServingEnd *serving = nullptr;
   /// From the clock of this worker to one that is the same for all; null: they have one clock.
   std::function<ClockOffset()> clockOffset = nullptr;
+  /// Whether an error is the loss of another worker that the job survives: the caller runs the worker again then, with those
+  /// that there are now. Null: it survives none.
+  std::function<bool(const absl::Status &)> survives = nullptr;
+  /// What the worker has from one such run to the next one; not null where `survives` is not.
+  Kept *kept = nullptr;
+  /// The loss after which this run goes on.
+  std::optional<WorkerLoss> loss = std::nullopt;
 };
 
 /// Runs on the thread that calls it. Every rank calls it with equal options. An

@@ -6,6 +6,7 @@
 #include "runtime/driver/Checkpoints.h"
 #include "runtime/driver/FlightWatch.h"
 #include "runtime/driver/Inputs.h"
+#include "runtime/driver/Kept.h"
 #include "runtime/driver/NumericsWatch.h"
 #include "runtime/driver/Predictions.h"
 #include "runtime/driver/RunLog.h"
@@ -32,6 +33,12 @@ private:
   absl::Status openLog();
   absl::Status reserveOutputs();
   absl::Status chooseCheckpoint();
+  absl::Status findCopies();
+  absl::Status restore();
+  void keep();
+  absl::Status beginReplicas();
+  absl::Status takeReplicas(ReportedValues &reported);
+  void sayWhatWasLost();
   absl::Status takeProgress(const std::map<std::string, std::string> &extra);
   RunProgress progressSoFar() const;
   std::string orderOfSamples() const;
@@ -130,7 +137,9 @@ private:
     Cursor cursor;
   } began;
   bool isResumed = false;
-  std::string resumedOrder; // orderOfSamples() of the run that is resumed
+  std::string resumedOrder;              // orderOfSamples() of the run that is resumed
+  Replicas *replicas = nullptr;          // in context.kept, while it trains
+  std::optional<Replicas::Found> copies; // that the run goes on from, after a loss
   std::unique_ptr<Checkpoints> checkpoints;
   std::unique_ptr<FlightWatch> flight;
   bool isCheckpointRequested = false; // on rank 0: by the clock

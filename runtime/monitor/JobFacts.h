@@ -28,7 +28,6 @@ struct JobFacts {
   uint64_t globalBatch = 0;
   std::vector<Worker> workers; // by rank
   double flopsPerStep = 0;     // operations on floats of all workers in a step of training, where they can be counted
-  int64_t restarts = 0;        // of the job, before this run
 };
 
 /// `plan` was checked by load().

@@ -129,8 +129,9 @@ static constexpr Row table[] = {
          present += worker.isPresent;
        to.add(present);
      }},
-    {"dgc_restarts_total", Type::Counter, "", "How often --max-restarts has started the workers again",
-     [](const Source &from, Values &to) { to.add(static_cast<double>(from.facts.restarts)); }},
+    {"dgc_restarts_total", Type::Counter, "",
+     "How often the job has gone on after the loss of a worker, by --max-restarts",
+     [](const Source &from, Values &to) { to.add(static_cast<double>(from.state.restarts)); }},
     {"dgc_worker_step", Type::Gauge, "worker", "The training step that a worker runs",
      [](const Source &from, Values &to) {
        Values::forEach(from.state.workers, [&](const WorkerState &worker, const std::string &rank) {

@@ -113,7 +113,7 @@ std::string dgc::rt::statusJson(const JobFacts &facts, const JobState &state, do
       {"step_seconds",
        {{"median", number(quantile(state.stepSeconds, .5))}, {"p95", number(quantile(state.stepSeconds, .95))}}},
       {"checkpoint", checkpoint(state, wallTime)},
-      {"restarts", facts.restarts},
+      {"restarts", state.restarts},
       {"warnings", state.warnings},
       {"workers", workers(facts, state)},
       {"plan", plan(facts)}};

@@ -122,6 +122,11 @@ void JobStatus::add(const LogEvent &event) {
     current.phase = event.event == "end" ? "ended" : "failed";
 }
 
+void JobStatus::setRestarts(int64_t restarts) {
+  std::scoped_lock<std::mutex> lock(mutex);
+  current.restarts = restarts;
+}
+
 void JobStatus::setWorkers(std::vector<WorkerState> workers) {
   std::scoped_lock<std::mutex> lock(mutex);
   current.workers = std::move(workers);

@@ -63,6 +63,7 @@ struct JobState {
   double seconds = 0;                               // since the process has begun
   int64_t firstStep = 0, step = 0, lastStep = 0;    // this run begins at, has done, and ends at
   int64_t epoch = 0;                                // from 0
+  int64_t restarts = 0;                             // how often it has gone on after the loss of a worker
   uint64_t steps = 0, samples = 0, evaluations = 0; // by this process
   TimeHistogram stepSeconds;
   std::optional<double> loss, testLoss;
@@ -97,6 +98,8 @@ public:
   void beginsAt(int64_t step, int64_t lastStep, double tokensPerSample);
   /// What the log gets.
   void add(const LogEvent &event);
+  /// How often the job has gone on after the loss of a worker.
+  void setRestarts(int64_t restarts);
   void setWorkers(std::vector<WorkerState> workers);
   /// Asked for the workers whenever somebody looks, in place of setWorkers().
   void sampleWorkersBy(std::function<std::vector<WorkerState>()> sample);

@@ -84,18 +84,27 @@ void dgc::rt::appendJson(const LogEvent &event, std::string &out) {
   out += "}\n";
 }
 
-absl::StatusOr<std::unique_ptr<JsonLog>> JsonLog::open(Disk &disk, Clock &clock, const std::string &path) {
+absl::StatusOr<std::unique_ptr<JsonLog>> JsonLog::open(Disk &disk, Clock &clock, const std::string &path,
+                                                       const JsonLogOptions &options) {
   auto output = OutputFile::reserve(disk, path);
   if (!output.ok())
     return annotate(output.status(), "--log-json");
-  auto file = output->begin();
+  std::string before;
+  if (options.isContinued && path != "-" && disk.isReplaceable(path) && disk.exists(path)) {
+    auto read = readFile(disk, path);
+    if (!read.ok())
+      return annotate(read.status(), "--log-json");
+    before = *std::move(read);
+    before.resize(before.empty() ? 0 : before.rfind('\n') + 1); // npos + 1 is 0
+  }
+  auto file = output->begin(before);
   if (!file.ok())
     return annotate(file.status(), "--log-json");
-  return std::unique_ptr<JsonLog>(new JsonLog(*std::move(output), *std::move(file), clock));
+  return std::unique_ptr<JsonLog>(new JsonLog(*std::move(output), *std::move(file), clock, options.holdsBack));
 }
 
-JsonLog::JsonLog(OutputFile output, std::unique_ptr<WritableFile> file, Clock &clock)
-    : output(std::move(output)), file(std::move(file)), clock(clock), lastFlush(clock.now()) {
+JsonLog::JsonLog(OutputFile output, std::unique_ptr<WritableFile> file, Clock &clock, bool holdsBack)
+    : output(std::move(output)), file(std::move(file)), clock(clock), holdsBack(holdsBack), lastFlush(clock.now()) {
   held.reserve(1 << 16);
 }
 
@@ -105,7 +114,7 @@ absl::Status JsonLog::add(const LogEvent &event) {
   if (!status.ok())
     return status;
   appendJson(event, held);
-  bool wait = event.event == "step" && held.size() < (1 << 15) && clock.now() - lastFlush < 500_ms;
+  bool wait = holdsBack && event.event == "step" && held.size() < (1 << 15) && clock.now() - lastFlush < 500_ms;
   return wait ? status : flush();
 }
 

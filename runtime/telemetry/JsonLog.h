@@ -12,7 +12,7 @@ namespace dgc::rt {
 
 /// One line. What is not there is left out of it.
 struct LogEvent {
-  std::string_view event; // step, epoch, evaluate, call, warning, end, error
+  std::string_view event; // step, epoch, evaluate, call, checkpoint, restart, warning, end, error
   std::optional<int64_t> call;
   std::optional<int64_t> step, epoch;
   std::optional<double> loss;
@@ -27,12 +27,17 @@ struct LogEvent {
 /// back the same bits; one that is not finite is null. Appends to `out`.
 void appendJson(const LogEvent &event, std::string &out);
 
-/// Used by one thread. Lines of steps are held back until half a second is
-/// over; every other line is written at once.
+struct JsonLogOptions {
+  bool isContinued = false; // the lines of a process that wrote it before stay, but for one that is not whole
+  bool holdsBack = true;    // lines of steps, until half a second is over; others are written at once
+};
+
+/// Used by one thread.
 class JsonLog {
 public:
   /// Replaces the file by an empty one, which no other process writes meanwhile; "-" is standard output.
-  static absl::StatusOr<std::unique_ptr<JsonLog>> open(Disk &disk, Clock &clock, const std::string &path);
+  static absl::StatusOr<std::unique_ptr<JsonLog>> open(Disk &disk, Clock &clock, const std::string &path,
+                                                       const JsonLogOptions &options = {});
   /// Writes what is held back.
   ~JsonLog();
 
@@ -42,11 +47,12 @@ public:
   absl::Status flush();
 
 private:
-  JsonLog(OutputFile output, std::unique_ptr<WritableFile> file, Clock &clock);
+  JsonLog(OutputFile output, std::unique_ptr<WritableFile> file, Clock &clock, bool holdsBack);
 
   OutputFile output;
   std::unique_ptr<WritableFile> file;
   Clock &clock;
+  const bool holdsBack;
   TimeNs lastFlush;
   std::string held;
   absl::Status status;

@@ -123,11 +123,27 @@ void dgc::tool::addCheckpointFlags(CLI::App &app, Flags &flags) {
                   ->needs(dump)
                   ->group(group));
   app.add_option("--max-restarts", flags.maxRestarts,
-                 "When a local worker dies, start all of them again from the newest checkpoint, at most so often")
+                 "When a worker dies, the others keep what they have, another one takes its place, and the job goes on "
+                 "from the copies of --replicas or the newest checkpoint; at most so often")
       ->check(wholeNumber(0, 1'000'000))
       ->type_name("N")
       ->capture_default_str()
-      ->needs(folder)
       ->group(group);
+  auto *replicas =
+      app.add_option("--replicas", run.replicas,
+                     "How many other workers have a copy of each worker's share of the variables in memory, "
+                     "for --max-restarts: 0 or 1")
+          ->check(CLI::Range(0, 1))
+          ->type_name("N")
+          ->capture_default_str()
+          ->needs(app.get_option("--max-restarts"))
+          ->group(group);
+  app.add_option("--replicate-every", run.replicateEvery, "Make these copies before every so many steps")
+      ->check(wholeNumber(1))
+      ->type_name("STEPS")
+      ->capture_default_str()
+      ->needs(replicas)
+      ->group(group);
+  app.get_option("--replicas")->excludes(app.get_option("--feed"));
   app.get_option("--feed")->excludes(folder);
 }

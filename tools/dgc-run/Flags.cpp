@@ -321,7 +321,11 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
 }
 
 /// What the flags ask of standard input and output that cannot be; empty: nothing.
-static std::string contradiction(const rt::RunOptions &run) {
+static std::string contradiction(const Flags &flags) {
+  const rt::RunOptions &run = flags.run;
+  if (flags.maxRestarts > 0 && run.checkpoint.empty() && run.replicas == 0)
+    return "--max-restarts: a job goes on from a checkpoint or from copies in memory: give --checkpoint DIR or "
+           "--replicas 1";
   if (run.load == "-" || run.loadWeights == "-")
     return std::string(run.load == "-" ? "--load" : "--load-weights") +
            ": weights are not read from standard input, as each worker reads its own part: give a file";
@@ -381,7 +385,7 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
     flags.run.entry = "evaluate";
   if (flags.run.plan != "-")
     ::setenv("DGC_TUNING_FILE", (flags.run.plan + ".tuning.json").c_str(), 1);
-  std::string wrong = contradiction(flags.run);
+  std::string wrong = contradiction(flags);
   if (wrong.empty())
     return std::nullopt;
   std::fprintf(stderr, "dgc-run: error: %s\n", wrong.c_str());

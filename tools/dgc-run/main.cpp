@@ -10,6 +10,7 @@
 #include "runtime/cluster/MeetingPoint.h"
 #include "runtime/cluster/Signals.h"
 #include "runtime/device/Plugin.h"
+#include "runtime/driver/Kept.h"
 #include "runtime/driver/Outputs.h"
 #include "runtime/driver/Worker.h"
 #include "runtime/executor/Executor.h"
@@ -20,8 +21,6 @@
 #include "tools/dgc-run/Call.h"
 #include "tools/dgc-run/Flags.h"
 #include "tools/dgc-run/Security.h"
-
-#include "absl/strings/numbers.h"
 
 #include <algorithm>
 #include <atomic>
@@ -157,8 +156,6 @@ static absl::StatusOr<std::unique_ptr<Monitor>> startMonitor(const Flags &flags,
   if (!flags.monitor.isAskedFor())
     return nullptr;
   JobFacts facts = factsOf(artifact.plan(), artifact.digestHex());
-  if (const char *restarts = std::getenv("DGC_RESTARTS"); restarts && !absl::SimpleAtoi(restarts, &facts.restarts))
-    facts.restarts = 0; // it is not of the launcher
   return Monitor::start(flags.monitor, std::move(facts),
                         [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); });
 }
@@ -199,8 +196,10 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   DGC_ASSIGN_OR_RETURN(options.credentials, readCredentials(flags.credentials, processEnvironment()));
   DGC_ASSIGN_OR_RETURN(std::optional<MeetingPoint> meeting, meet(identity, options.credentials, flags.joinTimeout));
   auto notice = [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); };
-  DGC_ASSIGN_OR_RETURN(std::optional<ServingEnd> serving,
-                       servingEndOf(artifact, flags, identity, options.credentials, notice));
+  const Credentials credentials = options.credentials;
+  // Before the network is dropped.
+  auto serve = [&] { return servingEndOf(artifact, flags, identity, credentials, notice); };
+  DGC_ASSIGN_OR_RETURN(std::optional<ServingEnd> serving, serve());
   options.rank = identity.rank;
   options.worldSize = identity.worldSize;
   options.coordinator = identity.coordinator;
@@ -217,6 +216,11 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   options.planDigest = digestBytes(artifact);
   options.producer = plan.producer() ? plan.producer()->str() : "";
   options.transport.sharedBytes = plan.shared_bytes();
+  if (flags.run.replicas > 0) {
+    options.transport.sharedBytes += Replicas::stagingBytes(plan);
+    options.transport.channels = Replicas::kChannel + 1;
+  }
+  options.restarts = flags.maxRestarts;
   options.transportName = flags.transport;
   options.stopsAtSteps = !flags.run.checkpoint.empty();
   options.notice = notice;
@@ -227,25 +231,39 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   if (!options.launched)
     toStderr(str("dgc-run: rank ", identity.rank, " of ", identity.worldSize, ", from ", identity.source,
                  "; the workers meet at ", identity.coordinator, "\n"));
-  DGC_RETURN_IF_ERROR(checkClusterResources(1, flags.run.threads, plan.world_size() * plan.shared_bytes()));
+  DGC_RETURN_IF_ERROR(checkClusterResources(1, flags.run.threads, plan.world_size() * options.transport.sharedBytes));
   taskLine = TaskLine::onTerminal(STDERR_FILENO); // before other threads write
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
   meeting.reset();
-  WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
-  context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
-  context.gate = &cluster->gate();
-  context.request = [&](StepEvent event) { cluster->request(event); };
-  context.clockOffset = [&] { return cluster->clockOffset(); };
-  context.figures = &figures;
-  context.status = monitor ? &monitor->status() : nullptr;
-  context.serving = serving ? &*serving : nullptr;
+  Kept kept;
   flags.ran = true;
-  absl::StatusOr<RunEnd> end = catchExhaustion([&]() -> absl::StatusOr<RunEnd> {
-    DGC_RETURN_IF_ERROR(dropNetwork(artifact, flags));
-    return runWorker(artifact, flags.run, context);
-  });
-  DGC_RETURN_IF_ERROR(end.ok() ? cluster->leave() : cluster->fail(end.status()));
-  return exitCodeOf(*end);
+  for (;;) { // once more after each loss of a worker that the job survives
+    WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
+    context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
+    context.gate = &cluster->gate();
+    context.request = [&](StepEvent event) { cluster->request(event); };
+    context.clockOffset = [&] { return cluster->clockOffset(); };
+    context.figures = &figures;
+    context.status = monitor ? &monitor->status() : nullptr;
+    context.kept = &kept;
+    context.serving = serving ? &*serving : nullptr;
+    if (flags.maxRestarts > 0)
+      context.survives = [&](const absl::Status &error) { return cluster->survives(error); };
+    if (const std::optional<Cluster::Loss> loss = cluster->loss())
+      context.loss = WorkerLoss{loss->what, loss->at, loss->number};
+    absl::StatusOr<RunEnd> end = catchExhaustion([&]() -> absl::StatusOr<RunEnd> {
+      if (flags.maxRestarts == 0) // else connections to other workers may be needed later
+        DGC_RETURN_IF_ERROR(dropNetwork(artifact, flags));
+      return runWorker(artifact, flags.run, context);
+    });
+    const absl::Status status = end.ok() ? cluster->leave() : end.status();
+    if (status.ok())
+      return exitCodeOf(*end);
+    if (!cluster->survives(status))
+      return end.ok() ? status : cluster->fail(status);
+    DGC_RETURN_IF_ERROR(cluster->regroup());
+    DGC_ASSIGN_OR_RETURN(serving, serve());
+  }
 }
 
 /// The command line of a worker: this one without --nproc.
@@ -267,11 +285,6 @@ static void removeLeftoversOf(const artifact::Plan &plan, const RunOptions &run)
     OutputFile::reserve(realDisk(), path).status().IgnoreError(); // another job may write it by now
 }
 
-/// Whether the same command may well come further: a worker or the network between workers was lost, not the job wrong.
-static bool isWorthARestart(int code) {
-  return code == static_cast<int>(ExitCode::PeerFailed) || code == static_cast<int>(ExitCode::Network);
-}
-
 static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int argc, char **argv) {
   if (flags.run.plan == "-")
     return usageError("a plan from standard input cannot be given to several "
@@ -285,6 +298,11 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   options.stallTimeoutSeconds = flags.stallTimeout;
   options.stragglerFactor = flags.stragglerFactor;
   options.stopsAtSteps = !flags.run.checkpoint.empty();
+  options.restarts = flags.maxRestarts;
+  options.restarting = [&](int rank, int number) {
+    toStderr(str("dgc-run: restart ", number, " of ", flags.maxRestarts, ": another process takes the place of rank ",
+                 rank, "\n"));
+  };
   options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message); };
   DGC_RETURN_IF_ERROR(checkClusterResources(options.worldSize, 0, 0));
   emptyLog(flags.run.logJson);
@@ -294,20 +312,12 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
     const int count = flags.workers.value_or(static_cast<int>(asynchronous->workers()));
     DGC_ASSIGN_OR_RETURN(workers, WorkerProcesses::start(count, flags.maxRestarts, options.command));
   }
-  for (int restart = 1;; ++restart) {
-    ::setenv("DGC_RESTARTS", str(restart - 1).c_str(), 1);
-    const int code = runLauncher(options);
-    if (code == 0 && workers)
-      workers->wait();
-    if (code != 0)
-      removeLeftoversOf(artifact.plan(), flags.run);
-    if (restart > flags.maxRestarts || !isWorthARestart(code))
-      return code;
-    toStderr(str("dgc-run: restart ", restart, " of ", flags.maxRestarts, " from the newest checkpoint in ",
-                 flags.run.checkpoint, "\n"));
-    if (restart == 1 && !flags.run.resume)
-      options.command.emplace_back("--resume");
-  }
+  const int code = runLauncher(options);
+  if (code == 0 && workers)
+    workers->wait();
+  if (code != 0)
+    removeLeftoversOf(artifact.plan(), flags.run);
+  return code;
 }
 
 /// Whether the workers of this job share this machine, as far as one can see.
@@ -392,6 +402,9 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   flags.isFirst = !identity || identity->rank == 0;
   if (flags.isFirst)
     DGC_RETURN_IF_ERROR(outputs);
+  if (flags.run.replicas > 0 && (world == 1 || flags.transport == "in-process"))
+    return usageError(world == 1 ? "--replicas: the plan is for one worker, so no other can have a copy"
+                                 : "--replicas: with --transport=in-process all workers are lost with the process");
   if (identity && (identity->worldSize > 1 || world > 1)) {
     flags.run.threads = flags.threads.value_or(threadsOf(*identity));
     return runMember(flags, *identity, *artifact);
