@@ -261,7 +261,15 @@ absl::Status Launch::replace(int rank) {
   ++replaced;
   if (options.restarting)
     options.restarting(rank, replaced);
-  return startWorker(rank);
+  absl::Status started = startWorker(rank);
+  if (started.ok())
+    return started;
+  if (w.pid > 0) {
+    kill(w.pid, SIGKILL);
+    waitpid(w.pid, nullptr, 0);
+  }
+  w.ended = true;
+  return started;
 }
 
 void Launch::watch() {

@@ -97,6 +97,40 @@ TEST(JsonLog, HoldsStepsBackForHalfASecond) {
   EXPECT_THAT(*disk.get("d/log"), testing::EndsWith("{\"event\":\"step\"}\n"));
 }
 
+TEST(JsonLog, AnotherProcessGoesOnBehindTheLastWholeLine) {
+  FakeDisk disk;
+  FakeClock clock;
+  disk.put("d/log", "{\"event\":\"step\",\"step\":1}\n{\"event\":\"st");
+  LogEvent step;
+  step.event = "step";
+  {
+    auto log = JsonLog::open(disk, clock, "d/log", {.isContinued = true, .holdsBack = false});
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_EQ(*disk.get("d/log"), "{\"event\":\"step\",\"step\":1}\n");
+    ASSERT_TRUE((*log)->add(step).ok());
+    EXPECT_EQ(*disk.get("d/log"), "{\"event\":\"step\",\"step\":1}\n{\"event\":\"step\"}\n") << "nothing is held back";
+  }
+  auto anew = JsonLog::open(disk, clock, "d/log");
+  ASSERT_TRUE(anew.ok()) << anew.status();
+  EXPECT_EQ(*disk.get("d/log"), "");
+}
+
+TEST(JsonLog, NoLineIsLostWhateverFailsWhenAnotherProcessBegins) {
+  const std::string lines = "{\"event\":\"step\",\"step\":1}\n";
+  for (int failAt = 0;; ++failAt) {
+    FakeDisk disk;
+    FakeClock clock;
+    disk.put("d/log", lines);
+    disk.error = ENOSPC;
+    disk.failAt = disk.operations + failAt;
+    const bool isOpen = JsonLog::open(disk, clock, "d/log", {.isContinued = true}).ok();
+    EXPECT_EQ(*disk.get("d/log"), lines) << "operation " << failAt;
+    if (isOpen)
+      break;
+    ASSERT_LT(failAt, 100);
+  }
+}
+
 TEST(JsonLog, AFullDiskIsToldOnceAndForAll) {
   FakeDisk disk;
   FakeClock clock;
