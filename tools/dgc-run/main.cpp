@@ -405,6 +405,9 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   if (flags.run.replicas > 0 && (world == 1 || flags.transport == "in-process"))
     return usageError(world == 1 ? "--replicas: the plan is for one worker, so no other can have a copy"
                                  : "--replicas: with --transport=in-process all workers are lost with the process");
+  if (flags.run.replicas > 0 && artifact->plan().asynchronous())
+    return usageError("--replicas: the workers of the plan do not take each step together, so there is no step to have "
+                      "copies of: give --checkpoint");
   if (identity && (identity->worldSize > 1 || world > 1)) {
     flags.run.threads = flags.threads.value_or(threadsOf(*identity));
     return runMember(flags, *identity, *artifact);
