@@ -12,7 +12,7 @@ namespace dgc::rt {
 
 /// One line. What is not there is left out of it.
 struct LogEvent {
-  std::string_view event; // step, epoch, evaluate, call, checkpoint, restart, warning, end, error
+  std::string_view event; // step, epoch, evaluate, call, checkpoint, restart, staleness, warning, end, error
   std::optional<int64_t> call;
   std::optional<int64_t> step, epoch;
   std::optional<double> loss;

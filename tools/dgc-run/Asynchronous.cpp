@@ -50,7 +50,8 @@ absl::StatusOr<FrameSecurity> securityFor(const tool::Flags &flags, const Creden
   security.key = deriveKey("asynchronous updates", secret);
   if (local.empty())
     DGC_RETURN_IF_ERROR(checkExposure(chief, "--coordinator", credentials.areGiven() || flags.insecure));
-  const bool isWanted = flags.dataEncryption == "on" ||
+  // Certificates alone are shown in TLS.
+  const bool isWanted = flags.dataEncryption == "on" || (credentials.certificates && secret.empty()) ||
                         (flags.dataEncryption == "auto" && !isLoopback(chief.host) && credentials.areGiven());
   if (!isWanted)
     return security;
