@@ -92,7 +92,6 @@ Replicas::Replicas(const artifact::Plan &plan, uint32_t rank)
     slot.other.resize(messageBytes(before(rank)));
   }
   forget();
-  counted = CountedMemory(MemoryKind::Communication, 2 * (messageBytes(rank) + messageBytes(before(rank))));
   std::map<std::pair<uint32_t, std::vector<int64_t>>, std::set<uint32_t>> givers; // of a block of a variable
   for (const Shares::Given &each : shares.given())
     givers[{each.variable, each.offsets}].insert(each.rank);

@@ -5,7 +5,6 @@
 // have; all take the newest step of which every share is there, and give each other what they need.
 #pragma once
 
-#include "runtime/base/MemoryUse.h"
 #include "runtime/driver/Checkpoints.h"
 #include "runtime/driver/Gather.h"
 #include "runtime/driver/Shares.h"
@@ -76,7 +75,6 @@ private:
   /// Who needs the share of a rank: those that hold a block of it.
   std::vector<std::vector<uint32_t>> needs;
   std::array<Slot, 2> slots;
-  CountedMemory counted;
   size_t current = 0; // the slot that was written last
 
   // Of this epoch.
