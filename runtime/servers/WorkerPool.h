@@ -38,14 +38,20 @@ public:
   /// Waits until all servers have applied the step. Returns the outputs of the program, one after the other.
   absl::StatusOr<std::string> collect(int64_t step);
   /// The step is applied, and has these outputs: no worker computes it. To be called before it is submitted.
-  void skip(int64_t step, std::string outputs) { reports[step] = std::move(outputs); }
+  void skip(int64_t step, std::string outputs) {
+    std::scoped_lock<std::mutex> lock(mutex);
+    reports[step] = std::move(outputs);
+  }
 
   /// The job is done: tells all workers, and waits for those that compute.
   void finish();
 
   /// How many updates were how stale: by the number of others that were applied between what a worker computed its update from, and
   /// that.
-  const std::map<int64_t, int64_t> &staleness() const { return stalenesses; }
+  std::map<int64_t, int64_t> staleness() {
+    std::scoped_lock<std::mutex> lock(mutex);
+    return stalenesses;
+  }
 
 private:
   struct Connection {
