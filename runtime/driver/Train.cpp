@@ -251,10 +251,6 @@ void WorkerRun::printNews() {
 
 /// The ranks give the steps to workers.
 absl::Status WorkerRun::beginAsynchronous() {
-  if (options.replicas > 0)
-    return usageError(
-        "--replicas is for workers that take each step together; servers of others log their updates with "
-        "--checkpoint DIR");
   AsynchronousSteps::Begin begin;
   begin.step = state.step;
   begin.seed = state.seed;

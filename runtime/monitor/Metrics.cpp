@@ -96,6 +96,12 @@ static constexpr Row table[] = {
        if (from.facts.flopsPerStep > 0)
          to.add(static_cast<double>(from.state.steps) * from.facts.flopsPerStep);
      }},
+    {"dgc_peak_flops", Type::Gauge, "",
+     "Operations on floating-point numbers in a second that large products of f32 come to on the CPUs of all workers",
+     [](const Source &from, Values &to) {
+       if (from.state.peakFlops > 0)
+         to.add(from.state.peakFlops);
+     }},
     {"dgc_step_seconds", Type::Histogram, "", "Time of a training step",
      [](const Source &from, Values &to) { to.add(from.state.stepSeconds); }},
     {"dgc_step", Type::Gauge, "", "Training steps of the whole run, those before a restart or --resume included",

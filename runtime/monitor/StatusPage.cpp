@@ -108,6 +108,9 @@ std::string dgc::rt::statusJson(const JobFacts &facts, const JobState &state, do
       {"samples_per_second", state.samplesPerSecond},
       {"tokens_per_second", state.tokensPerSample > 0 ? json(state.samplesPerSecond * state.tokensPerSample) : json()},
       {"flops_per_second", facts.flopsPerStep > 0 ? json(facts.flopsPerStep * state.stepsPerSecond) : json()},
+      {"share_of_peak", facts.flopsPerStep > 0 && state.peakFlops > 0
+                            ? json(facts.flopsPerStep * state.stepsPerSecond / state.peakFlops)
+                            : json()},
       {"seconds_left", state.stepsPerSecond > 0 ? json(left / state.stepsPerSecond) : json()},
       {"exposed_share", state.exposedShare},
       {"step_seconds",

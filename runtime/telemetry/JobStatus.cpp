@@ -127,6 +127,11 @@ void JobStatus::setRestarts(int64_t restarts) {
   current.restarts = restarts;
 }
 
+void JobStatus::setPeak(double flops) {
+  std::scoped_lock<std::mutex> lock(mutex);
+  current.peakFlops = flops;
+}
+
 void JobStatus::setWorkers(std::vector<WorkerState> workers) {
   std::scoped_lock<std::mutex> lock(mutex);
   current.workers = std::move(workers);

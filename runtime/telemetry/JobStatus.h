@@ -63,6 +63,7 @@ struct JobState {
   double seconds = 0;                               // since the process has begun
   int64_t firstStep = 0, step = 0, lastStep = 0;    // this run begins at, has done, and ends at
   int64_t epoch = 0;                                // from 0
+  double peakFlops = 0;                             // of all workers, what large products come to; 0: not known
   int64_t restarts = 0;                             // how often it has gone on after the loss of a worker
   uint64_t steps = 0, samples = 0, evaluations = 0; // by this process
   TimeHistogram stepSeconds;
@@ -100,6 +101,8 @@ public:
   void add(const LogEvent &event);
   /// How often the job has gone on after the loss of a worker.
   void setRestarts(int64_t restarts);
+  /// Operations on floats in a second that all workers could come to.
+  void setPeak(double flops);
   void setWorkers(std::vector<WorkerState> workers);
   /// Asked for the workers whenever somebody looks, in place of setWorkers().
   void sampleWorkersBy(std::function<std::vector<WorkerState>()> sample);

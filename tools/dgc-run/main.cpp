@@ -1,4 +1,6 @@
 // dgc-run: runs a plan. See docs/exit-codes.md for what it returns.
+#include "runtime/artifact/DeviceTraits.h"
+#include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Limits.h"
@@ -10,6 +12,7 @@
 #include "runtime/cluster/MeetingPoint.h"
 #include "runtime/cluster/Signals.h"
 #include "runtime/device/Plugin.h"
+#include "runtime/device/cpu/ProductRate.h"
 #include "runtime/driver/Kept.h"
 #include "runtime/driver/Outputs.h"
 #include "runtime/driver/Worker.h"
@@ -160,6 +163,14 @@ static absl::StatusOr<std::unique_ptr<Monitor>> startMonitor(const Flags &flags,
                         [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); });
 }
 
+/// What the rate of the job is compared with: that of large products on the CPU of this worker, for each of them. To be called in
+/// the sandbox, as it starts threads.
+static void measurePeak(Monitor *monitor, const Artifact &artifact, int threads) {
+  const artifact::Plan &plan = artifact.plan();
+  if (monitor && !traitsOf(plan, groupOf(plan, 0)).hasOwnMemory)
+    monitor->status().setPeak(measureProductRate(threads) * static_cast<double>(plan.world_size()));
+}
+
 /// Brings what the coordinator knows of the workers to those who watch.
 static void watchWorkers(ClusterOptions &options, JobStatus &status) {
   options.reports = [&status](const std::vector<WorkerReport> &reports) {
@@ -226,6 +237,7 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   options.notice = notice;
   options.describeOp = [&](uint32_t op) { return describeOp(plan, op); };
   options.figures = &figures;
+  measurePeak(monitor.get(), artifact, flags.run.threads);
   if (monitor)
     watchWorkers(options, monitor->status());
   if (!options.launched)
@@ -421,6 +433,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   DGC_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor, startMonitor(flags, *artifact));
   DGC_RETURN_IF_ERROR(sandboxFor(*artifact, flags, /*isFirst=*/true));
   DGC_RETURN_IF_ERROR(dropNetwork(*artifact, flags));
+  measurePeak(monitor.get(), *artifact, flags.run.threads);
   flags.ran = true;
   taskLine = TaskLine::onTerminal(STDERR_FILENO);
   DGC_ASSIGN_OR_RETURN(const RunEnd end, runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run),

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 #include <set>
 
@@ -265,7 +266,11 @@ TEST(Regroup, AStopThatWasAskedForIsOfTheNextEpochToo) {
 }
 
 TEST(Regroup, WhateverDiesWheneverInTheEndAllAreInOneEpoch) {
-  for (uint32_t seed = 0; seed < 300; ++seed) {
+  // A campaign says how many: DGC_SIMULATION_SEEDS=1000000.
+  const char *given = std::getenv("DGC_SIMULATION_SEEDS");
+  const uint32_t seeds = given ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10)) : 300;
+  for (uint32_t seed = 0; seed < seeds; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     const int world = 2 + static_cast<int>(seed % 4);
     SurvivingJob job(world, /*restarts=*/1'000'000);

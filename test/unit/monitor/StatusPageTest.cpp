@@ -23,6 +23,7 @@ TEST(StatusPage, JsonHasTheJob) {
   state.firstStep = 10;
   state.lastStep = 50;
   state.stepsPerSecond = 4;
+  state.peakFlops = 16e9;
   state.samplesPerSecond = 256;
   state.tokensPerSample = 8;
   state.loss = std::numeric_limits<double>::quiet_NaN();
@@ -35,6 +36,7 @@ TEST(StatusPage, JsonHasTheJob) {
   EXPECT_EQ(job["seconds_left"], 5.0);
   EXPECT_EQ(job["tokens_per_second"], 2048.0);
   EXPECT_EQ(job["flops_per_second"], 4e9);
+  EXPECT_EQ(job["share_of_peak"], 0.25);
   EXPECT_EQ(job["checkpoint"], nullptr);
   EXPECT_EQ(job["plan"]["options"], json::parse(R"([["mesh", "data=2"]])"));
   EXPECT_EQ(job["workers"][0]["bytes_per_step"]["all_gather"], 20);

@@ -32,7 +32,7 @@ assert len(found["losses"]) >= 60 and found["losses"][0][0] <= 8 and found["loss
 assert found["test_losses"][0][0] == 50 and set(found["metrics"]) == set(found["test_metrics"]) == {"accuracy"}
 rates = [found[name] for name in ("samples_per_second", "steps_per_second", "exposed_share", "seconds_left")]
 assert rates[0] > 0 and rates[1] > 0 and 0 <= rates[2] <= 1 and rates[3] > 0, rates
-assert found["tokens_per_second"] is None and found["flops_per_second"] > 0
+assert found["tokens_per_second"] is None and found["flops_per_second"] > 0 and 0 < found["share_of_peak"] < 2
 assert found["checkpoint"]["count"] >= 1 and found["checkpoint"]["age"] >= 0 and found["checkpoint"]["failures"] == 0
 assert [w["bytes_per_step"] for w in found["workers"]] == [{"all_reduce": 407088}] * 2
 assert found["plan"]["model"] == "mnist_mlp" and ["mesh", "data=2"] in found["plan"]["options"]
