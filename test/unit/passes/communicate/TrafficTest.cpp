@@ -113,6 +113,8 @@ TEST_P(Strategy, CommunicatesWhatTheLiteratureSays) {
 constexpr int64_t P = parameters, A = activation, M = microbatches;
 constexpr int64_t tiedP = P - table; // one table for both ends
 constexpr int64_t variables = layers * 16 + 5;
+// What one of four workers looks up in the table: a row for each token of its part of the batch, by an index of 4 bytes.
+constexpr int64_t indicesOf4 = batch / 4 * sequence * 4, rowsOf4 = indicesOf4 * hidden;
 
 // Two stages of a pipeline: the parameters of each, and what the backward pass reads of them.
 constexpr int64_t firstP = table + positions + layers / 2 * layer, lastP = layers / 2 * layer + norm + table;
@@ -448,8 +450,13 @@ const std::vector<Row> rows = {
      "data=4",
      "central-storage",
      0,
-     {{{"Receive", {variables, P}}, {"ReduceScatter", {1, P}}, {"Send", {1, P / 4}}, {"AllReduce", {1, scalar}}},
-      {{"Send", {variables, P}}, {"Receive", {1, P}}}}},
+     // What a worker looks up in the table of tokens is less than the table: it gets rows, and sends indices and their
+     // gradients.
+     {{{"Receive", {variables, P - table + rowsOf4}},
+       {"ReduceScatter", {1, P - table}},
+       {"Send", {3, (P - table) / 4 + indicesOf4 + rowsOf4}},
+       {"AllReduce", {1, scalar}}},
+      {{"Send", {variables, P - table + 4 * rowsOf4}}, {"Receive", {3, P - table + 4 * (indicesOf4 + rowsOf4)}}}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, Strategy, testing::ValuesIn(rows),
