@@ -287,7 +287,6 @@ absl::Status JoinedCluster::fail(absl::Status status) {
   // What the abort made fail is not an error of its own, whatever its text.
   if (!flag->raised())
     failWith(errorOf(status));
-  watchdog.told();
   // The coordinator's answer shows that it knows.
   std::unique_lock<std::mutex> lock(mutex);
   if (core->state() == MemberCore::State::Failed)
@@ -322,10 +321,7 @@ absl::Status JoinedCluster::leave() {
   std::unique_lock<std::mutex> lock(mutex);
   core->leave();
   pump();
-  absl::Status s = await(lock, [&] { return core->state() == MemberCore::State::Left; });
-  if (!s.ok())
-    watchdog.told();
-  return s;
+  return await(lock, [&] { return core->state() == MemberCore::State::Left; });
 }
 
 JoinedCluster::~JoinedCluster() {

@@ -199,8 +199,9 @@ void MemberCore::tick() {
     return;
   }
   if (now - lastHeard >= options.silence)
-    return lost(absl::StrCat("has not been heard of for ", tenths(now - lastHeard),
-                             " s: stopped, or its machine or network is down; last seen"));
+    return lost(absl::StrCat(
+        "has not been heard of for ", tenths(now - lastHeard), " s: stopped, or its machine or network is down",
+        members && !options.launched ? "; last seen" : "")); // its position follows, where it has one
   if (now >= nextHeartbeat) {
     nextHeartbeat = now + options.heartbeatPeriod;
     HeartbeatMessage message = options.heartbeat ? options.heartbeat() : HeartbeatMessage{};

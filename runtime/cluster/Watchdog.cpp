@@ -18,17 +18,10 @@ void Watchdog::arm(const absl::Status &error) {
     auto grace = std::chrono::duration<double>(graceSeconds);
     if (changed.wait_for(lock, grace, [&] { return stopping; }))
       return;
-    if (!wasTold) {
-      std::string line = absl::StrCat("dgc-run: error: ", std::string(error.message()), "\n");
-      (void)!write(STDERR_FILENO, line.data(), line.size());
-    }
+    std::string line = absl::StrCat("dgc-run: error: ", std::string(error.message()), "\n");
+    (void)!write(STDERR_FILENO, line.data(), line.size());
     _exit(static_cast<int>(exitCodeOf(error)));
   });
-}
-
-void Watchdog::told() {
-  std::scoped_lock<std::mutex> lock(mutex);
-  wasTold = true;
 }
 
 Watchdog::~Watchdog() {

@@ -11,23 +11,22 @@
 namespace dgc::rt {
 
 /// Once armed, the process has `graceSeconds` to destroy this object. Else the
-/// error is printed, unless told() was called, and the process ends with its
-/// exit code, without destructors: whatever hangs must not keep the job.
+/// error is printed and the process ends with its exit code, without
+/// destructors: whatever hangs must not keep the job. Callers print the error
+/// after they have destroyed this object, so it is printed once.
 class Watchdog {
 public:
   explicit Watchdog(double graceSeconds) : graceSeconds(graceSeconds) {}
   ~Watchdog();
 
   void arm(const absl::Status &error);
-  /// The error has been handed to the caller, which prints it.
-  void told();
 
 private:
   const double graceSeconds;
   std::mutex mutex;
   std::condition_variable changed;
   std::thread thread;
-  bool stopping = false, wasTold = false;
+  bool stopping = false;
 };
 
 } // namespace dgc::rt

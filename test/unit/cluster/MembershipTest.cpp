@@ -281,6 +281,17 @@ TEST(Membership, AFrozenCoordinatorIsNoticedByAll) {
                             "stopped, or its machine or network is down; last seen at step 8, op 2");
     EXPECT_EQ(job.exitCode(r), ExitCode::PeerFailed);
   }
+
+  FakeJob launched(2);
+  launched.startCoordinator();
+  for (int r : {0, 1})
+    launched.connect(launched.add(launched.joinOf(r), /*launched=*/true));
+  launched.pass(1_s);
+  launched.coordinatorFrozen = true;
+  launched.pass(10500_ms);
+  for (int r : {0, 1})
+    EXPECT_EQ(launched.error(r),
+              "the launcher has not been heard of for 10 s: stopped, or its machine or network is down");
 }
 
 TEST(Membership, ADeadCoordinatorIsNamed) {
