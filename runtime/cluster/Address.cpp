@@ -47,7 +47,7 @@ absl::StatusOr<Address> parseAddress(const std::string &text, const std::string 
   if (a.host.empty())
     return bad("the host is missing");
   for (char c : a.host)
-    if (c <= ' ' || c == '/' || c == '@' || static_cast<unsigned char>(c) > 126)
+    if (c <= ' ' || c == '/' || c == '@' || c == '[' || c == ']' || static_cast<unsigned char>(c) > 126)
       return bad("the host has a character that hosts do not have");
   if (!single) {
     if (defaultPort < 0)

@@ -39,6 +39,20 @@ void MemberCore::end(JobError error) {
   firstError = std::move(error);
 }
 
+bool MemberCore::isOfAll(size_t size, const char *what) {
+  if (size == options.join.worldSize)
+    return true;
+  JobError e;
+  e.code = absl::StatusCode::kInternal;
+  e.exitCode = ExitCode::Cluster;
+  e.rank = static_cast<int>(options.join.rank);
+  e.message =
+      absl::StrCat("the coordinator at ", options.coordinator, " sent ", what, " of ", size, " workers, and there are ",
+                   options.join.worldSize, "; what answers there is no dgc of this version");
+  fail(std::move(e));
+  return false;
+}
+
 void MemberCore::received(const ToWorker &message) {
   if (over())
     return;
@@ -50,7 +64,10 @@ void MemberCore::received(const ToWorker &message) {
       options.notice(absl::StrCat("waiting for ", ranksText(m->missing), " of ", options.join.worldSize, " (",
                                   std::lround(m->seconds), " s)"));
   } else if (auto *m = std::get_if<RosterMessage>(&message)) {
+    if (!isOfAll(m->members.size(), "the addresses"))
+      return;
     members = *m;
+    members->lost.message = printable(members->lost.message);
     ran = true;
     if (current == State::Joining)
       current = State::Running;
@@ -60,11 +77,12 @@ void MemberCore::received(const ToWorker &message) {
     lostError.message = printable(lostError.message);
     gathered.clear();
   } else if (auto *m = std::get_if<GatheredMessage>(&message)) {
-    gathered.push_back(m->data);
+    if (isOfAll(m->data.size(), "what was gathered"))
+      gathered.push_back(m->data);
   } else if (auto *m = std::get_if<HeartbeatReply>(&message)) {
     rank0 = m->rank0;
     offset.add(m->sent, m->received, lastHeard);
-    if (options.reports && !m->workers.empty())
+    if (options.reports && !m->workers.empty() && isOfAll(m->workers.size(), "reports"))
       options.reports(m->workers);
   } else if (auto *m = std::get_if<AbortMessage>(&message)) {
     JobError error = m->error;

@@ -73,6 +73,8 @@ public:
 
 private:
   void lost(const std::string &how);
+  /// Whether something that a message has for each worker has `size` of them; else the job ends.
+  bool isOfAll(size_t size, const char *what);
   void end(JobError error);
   bool over() const { return current == State::Left || current == State::Failed; }
 

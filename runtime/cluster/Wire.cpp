@@ -31,7 +31,8 @@ JobError read(const pb::JobError &in) {
   e.code = static_cast<absl::StatusCode>(in.code());
   if (e.code == absl::StatusCode::kOk)
     e.code = absl::StatusCode::kUnknown;
-  e.exitCode = static_cast<ExitCode>(in.exit_code());
+  if (in.exit_code() > 0 && in.exit_code() <= 255) // no error ends a process with 0
+    e.exitCode = static_cast<ExitCode>(in.exit_code());
   e.rank = in.rank();
   if (in.has_position())
     e.position = Position{in.step(), in.op()};

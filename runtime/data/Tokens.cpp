@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 using namespace dgc::rt;
 
@@ -91,6 +92,7 @@ std::string dgc::rt::formatVocabulary(const Vocabulary &vocabulary) {
 
 absl::StatusOr<Vocabulary> dgc::rt::parseVocabulary(std::string_view text, const std::string &file) {
   Vocabulary vocabulary;
+  std::unordered_set<char32_t> symbols;
   for (int line = 1; !text.empty(); ++line) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view symbol = text.substr(0, end);
@@ -106,7 +108,7 @@ absl::StatusOr<Vocabulary> dgc::rt::parseVocabulary(std::string_view text, const
     }
     if (!point || !symbol.empty())
       return badData(str(file, ": line ", line, R"( is not one symbol: a character in UTF-8, or \n, \t, \r or \\)"));
-    if (std::find(vocabulary.begin(), vocabulary.end(), *point) != vocabulary.end())
+    if (!symbols.insert(*point).second)
       return badData(str(file, ": line ", line, " has the symbol '", escaped(*point), "' a second time"));
     vocabulary.push_back(*point);
   }
@@ -133,7 +135,8 @@ absl::StatusOr<Tokens> dgc::rt::tokensOfText(std::string_view text, Vocabulary v
   tokens.array.dtype = DType::I32;
   tokens.array.shape = {static_cast<int64_t>(numbers.size())};
   tokens.array.storage = Bytes(numbers.size() * sizeof(int32_t));
-  std::memcpy(tokens.array.storage.data(), numbers.data(), tokens.array.storage.size());
+  if (!numbers.empty()) // there is no address of none
+    std::memcpy(tokens.array.storage.data(), numbers.data(), tokens.array.storage.size());
   tokens.vocabulary = std::move(vocabulary);
   return tokens;
 }
