@@ -116,6 +116,16 @@ function(dgc_shared_library name)
   dgc_carries_libraries(${name})
 endfunction()
 
+# dgc_messages(VARIABLE NAME.proto): the sources that protoc makes of it, beside the binaries of its folder.
+function(dgc_messages variable file)
+  get_filename_component(name ${file} NAME_WE)
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${name}.pb.h ${CMAKE_CURRENT_BINARY_DIR}/${name}.pb.cc)
+  add_custom_command(OUTPUT ${generated}
+    COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR} --cpp_out=${CMAKE_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+    DEPENDS ${file} VERBATIM)
+  set(${variable} ${generated} PARENT_SCOPE)
+endfunction()
+
 # dgc_runtime_library(NAME SOURCES file... LINK target...)
 # A part of dgc-runtime. It must not see MLIR or LLVM. A switch over an enum names each of its cases.
 set(DGC_EXHAUSTIVE_SWITCHES -Werror=switch)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "runtime/base/ExitCode.h"
-#include "runtime/cluster/Address.h"
 #include "runtime/cluster/Cluster.h"
 #include "runtime/cluster/Coordinator.h"
 #include "runtime/cluster/MemberCore.h"
@@ -11,6 +10,7 @@
 #include "runtime/cluster/Signals.h"
 #include "runtime/cluster/Watchdog.h"
 #include "runtime/collective/SharedMemory.h"
+#include "runtime/net/Address.h"
 
 #include <atomic>
 #include <condition_variable>

@@ -2,10 +2,10 @@
 // a connection. gRPC in production, queues in tests.
 #pragma once
 
-#include "runtime/cluster/Address.h"
 #include "runtime/cluster/CoordinatorCore.h"
 #include "runtime/cluster/Credentials.h"
 #include "runtime/cluster/Messages.h"
+#include "runtime/net/Address.h"
 
 #include "absl/status/statusor.h"
 

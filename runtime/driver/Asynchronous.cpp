@@ -72,10 +72,9 @@ absl::StatusOr<std::string> AsynchronousSteps::recover(const Begin &begin) {
 absl::Status AsynchronousSteps::beginServer(ServerTransport &transport, const Begin &begin) {
   DGC_ASSIGN_OR_RETURN(program, UpdateProgram::create(artifact.plan(), runner, transport));
   shard = std::make_unique<UpdateShard>(*program, begin.step);
-  auto recovered = recover(begin);
-  DGC_RETURN_IF_ERROR(recovered.status());
+  DGC_ASSIGN_OR_RETURN(const std::string recovered, recover(begin));
   DGC_RETURN_IF_ERROR(context.gather(context.serving->address).status());
-  DGC_RETURN_IF_ERROR(gatherLong(context.gather, context.transport.rank(), *recovered).status());
+  DGC_RETURN_IF_ERROR(gatherLong(context.gather, context.transport.rank(), recovered).status());
   server = std::make_unique<UpdateServer>(std::move(*context.serving), *shard, context.abort);
   return meet(shard->lastBegun() + 1);
 }

@@ -21,18 +21,6 @@ using SteadyClock = std::chrono::steady_clock;
 /// Between two attempts to reach the chief.
 constexpr std::chrono::milliseconds kRetry{100};
 
-/// HOST:PORT as servers announce it.
-absl::StatusOr<std::pair<std::string, int>> splitAddress(const std::string &text) {
-  const size_t colon = text.rfind(':');
-  int port = 0;
-  if (colon == std::string::npos || (port = std::atoi(text.c_str() + colon + 1)) <= 0)
-    return absl::InvalidArgumentError(str("'", printable(text), "' is no address of a server"));
-  std::string host = text.substr(0, colon);
-  if (host.size() > 1 && host.front() == '[')
-    host = host.substr(1, host.size() - 2);
-  return std::pair(host, port);
-}
-
 class PoolWorker {
 public:
   PoolWorker(const Artifact &artifact, const RunOptions &run, const PoolWorkerOptions &options)
@@ -52,7 +40,7 @@ public:
       if (stepsDone > before || (isWelcome && end - begin > std::chrono::seconds(1)))
         lastGood = end;
       if (std::chrono::duration<double>(end - lastGood).count() > options.joinSeconds)
-        return withExitCode(annotate(status, str("the chief at ", options.host, ":", options.port,
+        return withExitCode(annotate(status, str("the chief at ", options.chief.text(),
                                                  " and its servers are out of reach for ", options.joinSeconds, " s")),
                             ExitCode::Cluster);
       std::this_thread::sleep_for(kRetry);
@@ -62,19 +50,18 @@ public:
 private:
   static bool never() { return false; }
 
-  absl::StatusOr<FrameStream> reach(const std::string &host, int port) const {
-    return FrameStream::connect(host, port, options.security, SteadyClock::now() + std::chrono::seconds(10), never);
+  absl::StatusOr<FrameStream> reach(const Address &address) const {
+    return FrameStream::connect(address, options.security, SteadyClock::now() + std::chrono::seconds(10), never);
   }
 
   /// From a connection to the chief to its end. An error that is worth another attempt is one of the others.
   absl::Status session() {
     isWorthAnotherAttempt = true;
     isWelcome = false;
-    absl::StatusOr<FrameStream> chief = reach(options.host, options.port);
+    absl::StatusOr<FrameStream> chief = reach(options.chief);
     if (absl::IsPermissionDenied(chief.status()) || absl::IsFailedPrecondition(chief.status())) {
       isWorthAnotherAttempt = false;
-      return withExitCode(annotate(chief.status(), str("the chief at ", options.host, ":", options.port)),
-                          ExitCode::Cluster);
+      return withExitCode(annotate(chief.status(), str("the chief at ", options.chief.text())), ExitCode::Cluster);
     }
     DGC_RETURN_IF_ERROR(chief.status());
     servers::ToChief hello;
@@ -97,8 +84,8 @@ private:
     }
     std::vector<FrameStream> streams;
     for (const std::string &each : welcome.welcome().servers()) {
-      DGC_ASSIGN_OR_RETURN(const auto address, splitAddress(each));
-      absl::StatusOr<FrameStream> stream = reach(address.first, address.second);
+      DGC_ASSIGN_OR_RETURN(const Address address, parseAddress(printable(each), "the address of a server"));
+      absl::StatusOr<FrameStream> stream = reach(address);
       DGC_RETURN_IF_ERROR(stream.ok() ? absl::OkStatus() : annotate(stream.status(), str("the server at ", each)));
       streams.push_back(*std::move(stream));
     }

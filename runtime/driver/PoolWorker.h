@@ -4,6 +4,7 @@
 
 #include "runtime/artifact/Reader.h"
 #include "runtime/driver/RunOptions.h"
+#include "runtime/net/Address.h"
 #include "runtime/net/FrameStream.h"
 
 #include <functional>
@@ -11,8 +12,7 @@
 namespace dgc::rt {
 
 struct PoolWorkerOptions {
-  std::string host; // of the chief
-  int port = 0;
+  Address chief;
   FrameSecurity security;
   double joinSeconds = 120; // how long the chief or a server may be out of reach
   std::function<void(std::string_view)> notice;

@@ -1,7 +1,7 @@
 // Pages over HTTP, for those who watch a job.
 #pragma once
 
-#include "runtime/cluster/Address.h"
+#include "runtime/net/Address.h"
 
 #include "absl/status/statusor.h"
 

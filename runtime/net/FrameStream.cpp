@@ -22,9 +22,9 @@ constexpr std::chrono::seconds kSendTime{60};
 absl::Status lost(std::string_view why) { return absl::UnavailableError(str("the connection was lost: ", why)); }
 } // namespace
 
-absl::StatusOr<FrameStream> FrameStream::connect(const std::string &host, int port, const FrameSecurity &security,
+absl::StatusOr<FrameStream> FrameStream::connect(const Address &address, const FrameSecurity &security,
                                                  SteadyClock::time_point deadline, Interrupted interrupted) {
-  DGC_ASSIGN_OR_RETURN(std::vector<SocketAddress> addresses, resolveHost(host, port));
+  DGC_ASSIGN_OR_RETURN(std::vector<SocketAddress> addresses, resolveHost(address.host, address.port));
   DialOptions options;
   options.key = security.key;
   options.deadline = deadline;

@@ -1,6 +1,7 @@
 // Messages of any length over a connection of a job: a header and a body, both of bytes.
 #pragma once
 
+#include "runtime/net/Address.h"
 #include "runtime/net/TlsStream.h"
 
 #include <functional>
@@ -25,8 +26,8 @@ public:
   /// Looked at every 20 ms of a wait; true ends that with Cancelled.
   using Interrupted = std::function<bool()>;
 
-  /// Connects to HOST:PORT of `address`, one attempt. The errors are those of dial(), and those of TlsStream::greet().
-  static absl::StatusOr<FrameStream> connect(const std::string &host, int port, const FrameSecurity &security,
+  /// One attempt to connect. The errors are those of dial(), and those of TlsStream::greet().
+  static absl::StatusOr<FrameStream> connect(const Address &address, const FrameSecurity &security,
                                              std::chrono::steady_clock::time_point deadline, Interrupted interrupted);
   /// The other end of it, behind an Acceptor.
   static absl::StatusOr<FrameStream> accept(Socket socket, const FrameSecurity &security,

@@ -1,8 +1,9 @@
 // What a parameter server has applied since the last checkpoint, on disk, so that a server that dies comes back with all
 // that it has acknowledged.
 //
-// DIR/updates-RRRRR-SSSSSSSSS-NNNN.log: of the server of rank R, behind the checkpoint of S steps; N numbers the logs of the server. It begins with a record that says of which run it is. A record is its length in bytes (8), the first 8 bytes of
-// its SHA-256, and its bytes.
+// DIR/updates-RRRRR-SSSSSSSSS-NNNN.log: of the server of rank R, behind the checkpoint of S steps; N numbers the logs of the server.
+// It begins with a record that says of which run it is. A record is its length in bytes (8), the first 8 bytes of its SHA-256,
+// and its bytes.
 #pragma once
 
 #include "runtime/base/Disk.h"

@@ -1,7 +1,6 @@
 #include "runtime/servers/UpdateServer.h"
 
 #include "runtime/base/Status.h"
-#include "runtime/base/Task.h"
 #include "runtime/collective/Transport.h"
 #include "runtime/servers/servers.pb.h"
 
@@ -9,43 +8,17 @@
 
 namespace dgc::rt {
 
-UpdateServer::UpdateServer(ServingEnd end, UpdateShard &shard, Abort &abort)
-    : shard(shard), abort(abort), security(end.security) {
-  Acceptor::Options options;
-  options.key = security.key;
-  acceptor =
-      std::make_unique<Acceptor>(std::move(end.listening), options,
-                                 [this](Socket socket, uint32_t, const std::string &) { admit(std::move(socket)); });
+UpdateServer::UpdateServer(ServingEnd end, UpdateShard &shard, Abort &abort) : shard(shard), abort(abort) {
+  connections = std::make_unique<FrameServer>(std::move(end.listening), std::move(end.security),
+                                              [this](FrameStream &stream, auto &) {
+                                                serve(stream).IgnoreError(); // the worker comes again
+                                              });
 }
 
 UpdateServer::~UpdateServer() {
-  isStopping = true;
-  acceptor.reset();
+  failure = absl::CancelledError("the server ends");
   owners.unlock();
-  for (Connection &each : connections)
-    each.thread.join();
-}
-
-void UpdateServer::admit(Socket socket) {
-  std::scoped_lock<std::mutex> lock(listed);
-  connections.remove_if([](Connection &each) {
-    if (each.isOver)
-      each.thread.join();
-    return each.isOver.load();
-  });
-  Connection &made = connections.emplace_back();
-  made.thread = std::thread([this, &made, socket = std::move(socket)]() mutable {
-    Task::hideThisThread();
-    serve(std::move(socket));
-    made.isOver = true;
-  });
-}
-
-void UpdateServer::serve(Socket socket) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  auto stream = FrameStream::accept(std::move(socket), security, deadline, [this] { return isStopping.load(); });
-  if (stream.ok())
-    serve(*stream).IgnoreError(); // the worker comes again
+  connections.reset();
 }
 
 absl::Status UpdateServer::serve(FrameStream &stream) {
@@ -61,8 +34,7 @@ absl::Status UpdateServer::serve(FrameStream &stream) {
     absl::StatusOr<UpdateAnswer> answer;
     {
       std::scoped_lock<std::mutex> lock(turn);
-      if (isStopping || !failure.ok())
-        return absl::CancelledError("the server ends");
+      DGC_RETURN_IF_ERROR(failure);
       answer = shard.handle(session, {message.step(), message.round(), message.valid(), frame.body, message.outputs()});
       if (!answer.ok() && !absl::IsInvalidArgument(answer.status()))
         failure = answer.status();

@@ -2,14 +2,11 @@
 #pragma once
 
 #include "runtime/collective/Abort.h"
-#include "runtime/net/Acceptor.h"
-#include "runtime/net/FrameStream.h"
+#include "runtime/net/FrameServer.h"
 #include "runtime/servers/UpdateShard.h"
 
 #include <condition_variable>
-#include <list>
 #include <mutex>
-#include <thread>
 
 namespace dgc::rt {
 
@@ -42,31 +39,21 @@ public:
   }
 
 private:
-  struct Connection {
-    std::thread thread;
-    std::atomic<bool> isOver{false};
-  };
   absl::Status await(const std::function<bool()> &holds);
-  void admit(Socket socket);
-  void serve(Socket socket);
   absl::Status serve(FrameStream &stream);
 
   UpdateShard &shard;
   Abort &abort;
-  const FrameSecurity security;
   std::mutex turn; // of who uses the variables
   std::unique_lock<std::mutex> owners{turn};
   std::condition_variable changed;
-  absl::Status failure; // of this server
-  std::atomic<bool> isStopping{false};
-  std::mutex listed;
-  std::list<Connection> connections;
-  std::unique_ptr<Acceptor> acceptor;
+  absl::Status failure; // of this server, or that it ends
+  std::unique_ptr<FrameServer> connections;
 };
 
 /// Bytes of the header of any message.
 inline constexpr uint64_t kMostHeader = uint64_t{64} << 20;
-/// How long a peer may take to greet, and to send the rest of a message that it has begun.
+/// How long the other end may take to say who it is.
 inline constexpr double kGreetingSeconds = 10;
 
 } // namespace dgc::rt

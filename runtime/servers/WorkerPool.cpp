@@ -3,7 +3,6 @@
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Printable.h"
 #include "runtime/base/Status.h"
-#include "runtime/base/Task.h"
 #include "runtime/collective/Transport.h"
 #include "runtime/servers/servers.pb.h"
 
@@ -20,58 +19,38 @@ constexpr uint64_t kMostOutputs = uint64_t{64} << 20;
 } // namespace
 
 WorkerPool::WorkerPool(ServingEnd end, PoolFacts facts, Abort &abort)
-    : facts(std::move(facts)), security(end.security), address(std::move(end.address)), joinSeconds(end.joinSeconds),
+    : facts(std::move(facts)), address(std::move(end.address)), joinSeconds(end.joinSeconds),
       notice(std::move(end.notice)), abort(abort), board(kPatience), aloneSince(realClock().now()),
       toldAlone(aloneSince) {
-  Acceptor::Options accepting;
-  accepting.key = security.key;
-  acceptor = std::make_unique<Acceptor>(
-      std::move(end.listening), accepting,
-      [this](Socket socket, uint32_t, const std::string &peer) { admit(std::move(socket), peer); });
+  connections =
+      std::make_unique<FrameServer>(std::move(end.listening), std::move(end.security),
+                                    [this](FrameStream &stream, const std::string &peer) { serve(stream, peer); });
 }
 
 WorkerPool::~WorkerPool() {
   isStopping = true;
-  acceptor.reset();
-  for (Connection &each : connections)
-    each.thread.join();
+  connections.reset();
 }
 
 void WorkerPool::finish() {
   isFinished = true;
-  acceptor.reset();
+  connections->stopAccepting();
   const auto deadline = std::chrono::steady_clock::now() + kLeaveTime;
   std::unique_lock<std::mutex> lock(mutex);
   while (workers > 0 && std::chrono::steady_clock::now() < deadline)
     changed.wait_for(lock, std::chrono::milliseconds(20));
 }
 
-void WorkerPool::admit(Socket socket, const std::string &peer) {
-  std::scoped_lock<std::mutex> lock(listed);
-  connections.remove_if([](Connection &each) {
-    if (each.isOver)
-      each.thread.join();
-    return each.isOver.load();
-  });
-  Connection &made = connections.emplace_back();
-  made.thread = std::thread([this, &made, worker = ++lastWorker, peer, socket = std::move(socket)]() mutable {
-    Task::hideThisThread();
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    auto stream = FrameStream::accept(std::move(socket), security, deadline, [this] { return isStopping.load(); });
-    if (stream.ok())
-      serve(*stream, worker, peer);
-    made.isOver = true;
-  });
-}
-
-void WorkerPool::serve(FrameStream &stream, StepBoard::Worker worker, const std::string &peer) {
+void WorkerPool::serve(FrameStream &stream, const std::string &peer) {
   std::string name;
   if (const absl::Status status = welcome(stream, name); !status.ok()) {
     tell(str("a worker at ", peer, " was turned away: ", std::string(status.message())));
     return;
   }
+  StepBoard::Worker worker = 0;
   {
     std::scoped_lock<std::mutex> lock(mutex);
+    worker = ++lastWorker;
     tell(str("worker ", name, " is there, one of ", ++workers));
   }
   const absl::Status status = work(stream, worker);

@@ -54,12 +54,7 @@ public:
   }
 
 private:
-  struct Connection {
-    std::thread thread;
-    std::atomic<bool> isOver{false};
-  };
-  void admit(Socket socket, const std::string &peer);
-  void serve(FrameStream &stream, StepBoard::Worker worker, const std::string &peer);
+  void serve(FrameStream &stream, const std::string &peer);
   absl::Status welcome(FrameStream &stream, std::string &name);
   absl::Status work(FrameStream &stream, StepBoard::Worker worker);
   absl::StatusOr<std::optional<PooledStep>> nextStep(FrameStream &stream, StepBoard::Worker worker,
@@ -71,7 +66,6 @@ private:
   }
 
   const PoolFacts facts;
-  const FrameSecurity security;
   const std::string address;
   const double joinSeconds;
   const std::function<void(std::string_view)> notice;
@@ -83,13 +77,11 @@ private:
   std::map<int64_t, std::string> reports;  // outputs, by step
   std::map<int64_t, int64_t> stalenesses;
   absl::Status failure; // of a worker's program
-  size_t workers = 0;
+  size_t workers = 0;   // that are there
+  StepBoard::Worker lastWorker = 0;
   TimeNs aloneSince, toldAlone;
   std::atomic<bool> isFinished{false}, isStopping{false};
-  std::mutex listed;
-  std::list<Connection> connections;
-  StepBoard::Worker lastWorker = 0;
-  std::unique_ptr<Acceptor> acceptor;
+  std::unique_ptr<FrameServer> connections;
 };
 
 } // namespace dgc::rt

@@ -84,6 +84,10 @@ void dgc::rt::appendJson(const LogEvent &event, std::string &out) {
   out += "}\n";
 }
 
+void dgc::rt::dropPartialLine(std::string &lines) {
+  lines.resize(lines.rfind('\n') + 1); // npos + 1 is 0
+}
+
 absl::StatusOr<std::unique_ptr<JsonLog>> JsonLog::open(Disk &disk, Clock &clock, const std::string &path,
                                                        const JsonLogOptions &options) {
   auto output = OutputFile::reserve(disk, path);
@@ -95,7 +99,7 @@ absl::StatusOr<std::unique_ptr<JsonLog>> JsonLog::open(Disk &disk, Clock &clock,
     if (!read.ok())
       return annotate(read.status(), "--log-json");
     before = *std::move(read);
-    before.resize(before.empty() ? 0 : before.rfind('\n') + 1); // npos + 1 is 0
+    dropPartialLine(before);
   }
   auto file = output->begin(before);
   if (!file.ok())

@@ -27,6 +27,9 @@ struct LogEvent {
 /// back the same bits; one that is not finite is null. Appends to `out`.
 void appendJson(const LogEvent &event, std::string &out);
 
+/// Leaves out a line at the end that is not whole, as a process leaves it that is killed while it writes.
+void dropPartialLine(std::string &lines);
+
 struct JsonLogOptions {
   bool isContinued = false; // the lines of a process that wrote it before stay, but for one that is not whole
   bool holdsBack = true;    // lines of steps, until half a second is over; others are written at once

@@ -2,8 +2,8 @@
 
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
-#include "runtime/cluster/Address.h"
 #include "runtime/driver/PoolWorker.h"
+#include "runtime/net/Address.h"
 
 #include <chrono>
 #include <csignal>
@@ -172,8 +172,7 @@ absl::Status dgc::tool::runAsWorker(const Artifact &artifact, const Flags &flags
   DGC_ASSIGN_OR_RETURN(const Credentials credentials, readCredentials(flags.credentials, processEnvironment()));
   PoolWorkerOptions options;
   DGC_ASSIGN_OR_RETURN(options.security, securityFor(flags, credentials, chief));
-  options.host = chief.host;
-  options.port = chief.port;
+  options.chief = chief;
   options.joinSeconds = flags.joinTimeout;
   options.notice = std::move(notice);
   return runPoolWorker(artifact, flags.run, options);

@@ -62,6 +62,9 @@ static void toStderr(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+/// Tells people on standard error; called by any thread.
+static void notice(std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); }
+
 /// Whether standard output is a file of the run: then text for people goes to standard error.
 static bool isStdoutTaken(const RunOptions &run) {
   return run.logJson == "-" || run.save == "-" || run.trace == "-" || run.fetch == "-";
@@ -108,9 +111,8 @@ static void endLog(const std::string &path, const std::string &message) {
   if (path != "-" && realDisk().exists(path) && realDisk().isReplaceable(path))
     if (auto read = readFile(realDisk(), path); read.ok())
       text = *std::move(read);
-  size_t cut = text.empty() ? 0 : text.rfind('\n') + 1; // npos + 1 is 0
-  text.resize(cut);                                     // a line that was being written
-  size_t last = cut < 2 ? 0 : text.rfind('\n', cut - 2) + 1;
+  dropPartialLine(text);
+  size_t last = text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
   std::string_view line = std::string_view(text).substr(last);
   if (line.starts_with("{\"event\":\"end\"") || line.starts_with("{\"event\":\"error\""))
     return;
@@ -159,16 +161,26 @@ static absl::StatusOr<std::unique_ptr<Monitor>> startMonitor(const Flags &flags,
   if (!flags.monitor.isAskedFor())
     return nullptr;
   JobFacts facts = factsOf(artifact.plan(), artifact.digestHex());
-  return Monitor::start(flags.monitor, std::move(facts),
-                        [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); });
+  return Monitor::start(flags.monitor, std::move(facts), notice);
 }
 
-/// What the rate of the job is compared with: that of large products on the CPU of this worker, for each of them. To be called in
-/// the sandbox, as it starts threads.
-static void measurePeak(Monitor *monitor, const Artifact &artifact, int threads) {
+/// The workers that compute the steps of a job: neither its servers nor a chief.
+static int workersOf(const Flags &flags, const artifact::Plan &plan) {
+  if (const artifact::Asynchronous *asynchronous = plan.asynchronous())
+    return flags.workers.value_or(static_cast<int>(asynchronous->workers()));
+  uint32_t workers = plan.groups() ? 0 : plan.world_size();
+  for (uint32_t group = 0; plan.groups() && group < plan.groups()->size(); ++group)
+    if (isFull(plan, static_cast<int32_t>(group)))
+      workers += plan.groups()->Get(group)->rank_count();
+  return static_cast<int>(workers);
+}
+
+/// What the rate of the job is compared with: that of large products on the CPU of this process, for each worker. To be called
+/// in the sandbox, as it starts threads.
+static void measurePeak(Monitor *monitor, const Artifact &artifact, const Flags &flags) {
   const artifact::Plan &plan = artifact.plan();
   if (monitor && !traitsOf(plan, groupOf(plan, 0)).hasOwnMemory)
-    monitor->status().setPeak(measureProductRate(threads) * static_cast<double>(plan.world_size()));
+    monitor->status().setPeak(measureProductRate(flags.run.threads) * workersOf(flags, plan));
 }
 
 /// Brings what the coordinator knows of the workers to those who watch.
@@ -206,7 +218,6 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   ClusterOptions options;
   DGC_ASSIGN_OR_RETURN(options.credentials, readCredentials(flags.credentials, processEnvironment()));
   DGC_ASSIGN_OR_RETURN(std::optional<MeetingPoint> meeting, meet(identity, options.credentials, flags.joinTimeout));
-  auto notice = [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); };
   const Credentials credentials = options.credentials;
   // Before the network is dropped.
   auto serve = [&] { return servingEndOf(artifact, flags, identity, credentials, notice); };
@@ -237,7 +248,7 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   options.notice = notice;
   options.describeOp = [&](uint32_t op) { return describeOp(plan, op); };
   options.figures = &figures;
-  measurePeak(monitor.get(), artifact, flags.run.threads);
+  measurePeak(monitor.get(), artifact, flags);
   if (monitor)
     watchWorkers(options, monitor->status());
   if (!options.launched)
@@ -320,9 +331,9 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   emptyLog(flags.run.logJson);
   flags.ran = true;
   std::unique_ptr<WorkerProcesses> workers;
-  if (const artifact::Asynchronous *asynchronous = artifact.plan().asynchronous()) {
-    const int count = flags.workers.value_or(static_cast<int>(asynchronous->workers()));
-    DGC_ASSIGN_OR_RETURN(workers, WorkerProcesses::start(count, flags.maxRestarts, options.command));
+  if (artifact.plan().asynchronous()) {
+    DGC_ASSIGN_OR_RETURN(workers,
+                         WorkerProcesses::start(workersOf(flags, artifact.plan()), flags.maxRestarts, options.command));
   }
   const int code = runLauncher(options);
   if (code == 0 && workers)
@@ -402,13 +413,10 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   if (identity)
     DGC_RETURN_IF_ERROR(takeRoleOf(*identity, artifact->plan(), flags));
   if (!flags.role.empty()) {
-    const artifact::Asynchronous *asynchronous = artifact->plan().asynchronous();
     flags.isFirst = false;
-    flags.run.threads =
-        flags.threads.value_or(shareOfCores(asynchronous ? static_cast<int>(asynchronous->workers()) : 1));
+    flags.run.threads = flags.threads.value_or(shareOfCores(std::max(1, workersOf(flags, artifact->plan()))));
     DGC_RETURN_IF_ERROR(sandboxFor(*artifact, flags, /*isFirst=*/false));
-    DGC_RETURN_IF_ERROR(
-        runAsWorker(*artifact, flags, [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); }));
+    DGC_RETURN_IF_ERROR(runAsWorker(*artifact, flags, notice));
     return 0;
   }
   flags.isFirst = !identity || identity->rank == 0;
@@ -433,7 +441,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   DGC_ASSIGN_OR_RETURN(const std::unique_ptr<Monitor> monitor, startMonitor(flags, *artifact));
   DGC_RETURN_IF_ERROR(sandboxFor(*artifact, flags, /*isFirst=*/true));
   DGC_RETURN_IF_ERROR(dropNetwork(*artifact, flags));
-  measurePeak(monitor.get(), *artifact, flags.run.threads);
+  measurePeak(monitor.get(), *artifact, flags);
   flags.ran = true;
   taskLine = TaskLine::onTerminal(STDERR_FILENO);
   DGC_ASSIGN_OR_RETURN(const RunEnd end, runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run),

@@ -1,7 +1,7 @@
 // Where a process learns who it is: a table of environments.
 #include "runtime/cluster/Identity.h"
 #include "runtime/base/ExitCode.h"
-#include "runtime/cluster/Address.h"
+#include "runtime/net/Address.h"
 
 #include <gtest/gtest.h>
 

@@ -32,7 +32,7 @@ struct End {
   }
   absl::StatusOr<FrameStream> connect() const { return connect(security); }
   absl::StatusOr<FrameStream> connect(const FrameSecurity &with) const {
-    return FrameStream::connect("127.0.0.1", port, with, std::chrono::steady_clock::now() + std::chrono::seconds(10),
+    return FrameStream::connect({"127.0.0.1", port}, with, std::chrono::steady_clock::now() + std::chrono::seconds(10),
                                 [] { return false; });
   }
   FrameSecurity security;

@@ -120,7 +120,7 @@ TEST(UpdateShard, RefusesRoundsThatAreNotNext) {
   ASSERT_TRUE(shard.handle(session, {6, 1, 1, update, "loss"}).ok());
   EXPECT_EQ(target.order, std::vector<std::string>{"6 ?123456789"});
   EXPECT_EQ(shard.outputs().at(6), "loss");
-  // Steps that are applied are acknowledged, whoever asks.
+  // Steps that are applied are acknowledged to any worker.
   for (int64_t step : {0, 3, 6})
     EXPECT_TRUE(shard.handle(other, {step, 1, 1, update, ""}).ok());
   EXPECT_EQ(target.order.size(), 1u);

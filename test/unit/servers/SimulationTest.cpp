@@ -1,4 +1,5 @@
-// Every update is applied once, whatever is lost, repeated and reordered, and whoever dies: many random jobs, and all small ones.
+// Every update is applied once, though messages are lost, repeated and reordered, and processes die: in many random jobs, and in
+// all small ones.
 #include "test/unit/servers/FakeServers.h"
 
 #include <gtest/gtest.h>

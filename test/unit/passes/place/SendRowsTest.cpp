@@ -1,10 +1,9 @@
 // Lookups and gradients of tables on parameter servers, by running: the rows of a batch are sent, and the numbers are those
 // of one device.
-#include "test/unit/passes/place/StagedModel.h"
+#include "test/unit/passes/place/ServerModel.h"
 
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/PlanTraffic.h"
-#include "runtime/artifact/Reader.h"
 
 #include <regex>
 
@@ -63,30 +62,7 @@ NamedArrays clicksOfStep(int step) {
           {"clicked", HostArray::of({batch}, clicked)}};
 }
 
-ExecuteOptions optionsOf(const std::string &mesh, const std::string &strategy, int steps,
-                         const std::string &program = "train") {
-  ExecuteOptions options = optionsFor(mesh, program, steps);
-  options.strategy = strategy;
-  options.batch = batch;
-  options.run.inputsOfStep = clicksOfStep;
-  return options;
-}
-
-dgc::rt::RunOnceResult train(const std::string &model, const std::string &mesh, const std::string &strategy,
-                             int steps) {
-  auto result = execute(model, clicksOfStep(0), optionsOf(mesh, strategy, steps));
-  EXPECT_TRUE(result.ok()) << mesh << " " << strategy << ": " << result.status();
-  return result.ok() ? *std::move(result) : dgc::rt::RunOnceResult();
-}
-
-std::unique_ptr<dgc::rt::Artifact> planOf(const std::string &model, const std::string &mesh,
-                                          const std::string &strategy) {
-  auto bytes = compileText(model, optionsOf(mesh, strategy, 1));
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
-  auto artifact = dgc::rt::loadBytes(*bytes);
-  EXPECT_TRUE(artifact.ok()) << artifact.status();
-  return *std::move(artifact);
-}
+const ServerRuns runs{clicksOfStep};
 
 /// What a rank sends and receives in a step, in bytes.
 uint64_t bytesOfStep(const dgc::artifact::Plan &plan, uint32_t rank) {
@@ -101,31 +77,16 @@ uint64_t largestSend(const dgc::artifact::Plan &plan) {
     const dgc::artifact::Program &program = *dgc::rt::programOf(plan, "train", rank);
     for (const auto *step : *program.steps())
       if (const auto *send = step->action_as_Send()) {
-        uint64_t size = sizeof(float);
-        for (int64_t extent : *program.buffers()->Get(send->buffer())->shape())
-          size *= uint64_t(extent);
-        largest = std::max(largest, size);
+        largest = std::max(largest, bytesOf(*program.buffers()->Get(send->buffer())));
       }
   }
   return largest;
 }
 
-using Layout = std::pair<const char *, const char *>; // mesh, strategy
-
 class SendRows : public ::testing::TestWithParam<Layout> {};
 
 TEST_P(SendRows, HaveTheGradientsAndWeightsOfOneDevice) {
-  auto [mesh, strategy] = GetParam();
-  const std::string model = modelWith("sgd learning_rate 0.2");
-  NamedArrays initial = train(model, "", "", 0).variables, one = train(model, "", "", 1).variables;
-  NamedArrays start = train(model, mesh, strategy, 0).variables, step = train(model, mesh, strategy, 1).variables;
-  for (const auto &[name, array] : initial)
-    EXPECT_EQ(start.at(name).bytes, array.bytes) << name << " begins with other values";
-  expectClose(one, step, 1e-6);
-  expectClose(changes(initial, one), changes(initial, step), 2e-5);
-  dgc::rt::RunOnceResult alone = train(model, "", "", 12), many = train(model, mesh, strategy, 12);
-  expectClose(alone.variables, many.variables, 1e-5);
-  expectClose(alone.outputs, many.outputs, 1e-5);
+  runs.expectToTrainAsOneDevice(modelWith("sgd learning_rate 0.2"), GetParam(), 12);
 }
 
 // A dense optimizer changes rows that no example touches.
@@ -134,7 +95,7 @@ TEST_P(SendRows, KeepTheStateOfTheOptimizer) {
   for (const char *optimizer : {"adagrad learning_rate 0.1", "sgd learning_rate 0.2 momentum 0.9",
                                 "adamw learning_rate 0.01 weight_decay 0.1"}) {
     const std::string model = modelWith(optimizer);
-    expectClose(train(model, "", "", 4).variables, train(model, mesh, strategy, 4).variables, 1e-4);
+    expectClose(runs.train(model, "", "", 4).variables, runs.train(model, mesh, strategy, 4).variables, 1e-4);
   }
 }
 
@@ -144,19 +105,15 @@ INSTANTIATE_TEST_SUITE_P(
                       Layout{"data=1", "parameter-server=3"}, Layout{"data=2", "parameter-server=2"},
                       Layout{"data=3", "parameter-server=1"}, Layout{"data=5", "parameter-server=3"},
                       Layout{"data=2", "parameter-server=2,accumulate=2"}),
-    [](const auto &info) {
-      std::string name = std::string(info.param.second) + "_" + info.param.first;
-      std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-      return name;
-    });
+    nameOfLayout);
 
 // Of tables that are ten times as large no more is sent, and none is sent itself.
 TEST(SendRow, SendsAsMuchForLargerTables) {
   for (Layout layout : {Layout{"data=1", "parameter-server=1"}, Layout{"data=1", "parameter-server=3"},
                         Layout{"data=2", "parameter-server=2"}, Layout{"data=5", "parameter-server=3"}}) {
     const std::string optimizer = "adagrad learning_rate 0.1";
-    auto small = planOf(modelWith(optimizer, 3010, 2030), layout.first, layout.second);
-    auto large = planOf(modelWith(optimizer, 30100, 20300), layout.first, layout.second);
+    auto small = runs.plan(modelWith(optimizer, 3010, 2030), layout.first, layout.second);
+    auto large = runs.plan(modelWith(optimizer, 30100, 20300), layout.first, layout.second);
     for (uint32_t rank = 0; rank < small->plan().world_size(); ++rank)
       EXPECT_EQ(bytesOfStep(small->plan(), rank), bytesOfStep(large->plan(), rank)) << layout.second << " " << rank;
     EXPECT_LE(largestSend(small->plan()), uint64_t((batch + 1) * 2 * 4 * sizeof(float))) << layout.second;
@@ -165,7 +122,7 @@ TEST(SendRow, SendsAsMuchForLargerTables) {
 
 // One worker alone and its servers: the indices, then the rows, then the gradients, and nothing between servers.
 TEST(SendRow, TalksToEachServerTwice) {
-  auto artifact = planOf(modelWith("sgd learning_rate 0.2"), "data=1", "parameter-server=2");
+  auto artifact = runs.plan(modelWith("sgd learning_rate 0.2"), "data=1", "parameter-server=2");
   const dgc::artifact::Plan &plan = artifact->plan();
   for (uint32_t rank = 1; rank < plan.world_size(); ++rank) {
     std::string order;
@@ -184,33 +141,21 @@ TEST(SendRow, TalksToEachServerTwice) {
 // The norm of all gradients takes whole ones; what is looked up is still rows.
 TEST(SendRow, ClipsAsOneDevice) {
   const std::string clipped = modelWith("sgd learning_rate 0.2 clip_global_norm 0.05");
-  NamedArrays initial = train(clipped, "", "", 0).variables, one = train(clipped, "", "", 1).variables;
+  NamedArrays initial = runs.train(clipped, "", "", 0).variables, one = runs.train(clipped, "", "", 1).variables;
   for (Layout layout : {Layout{"data=1", "parameter-server=2"}, Layout{"data=2", "parameter-server=3"}}) {
-    NamedArrays step = train(clipped, layout.first, layout.second, 1).variables;
+    NamedArrays step = runs.train(clipped, layout.first, layout.second, 1).variables;
     expectClose(one, step, 1e-6);
     expectClose(changes(initial, one), changes(initial, step), 2e-5);
   }
 }
 
 TEST(SendRow, EvaluatesAndPredictsAsOneDevice) {
-  const std::string model = modelWith("sgd learning_rate 0.2");
-  for (const std::string program : {"evaluate", "predict"}) {
-    ExecuteOptions alone = optionsOf("", "", 1, program), many = optionsOf("data=2", "parameter-server=3", 1, program);
-    NamedArrays given = clicksOfStep(0);
-    if (program == "predict") {
-      given.erase("clicked");
-      alone.run.inputsOfStep = many.run.inputsOfStep = nullptr;
-    }
-    auto expected = execute(model, given, alone), actual = execute(model, given, many);
-    ASSERT_TRUE(expected.ok()) << expected.status();
-    ASSERT_TRUE(actual.ok()) << actual.status();
-    expectClose(expected->outputs, actual->outputs, 1e-6);
-  }
+  runs.expectToPredictAsOneDevice(modelWith("sgd learning_rate 0.2"), "clicked");
 }
 
 TEST(SendRow, WeighsAShortBatchRight) {
   const std::string model = modelWith("sgd learning_rate 0.2");
-  ExecuteOptions alone = optionsOf("", "", 2), many = optionsOf("data=2", "parameter-server=2", 2);
+  ExecuteOptions alone = runs.options("", "", 2), many = runs.options("data=2", "parameter-server=2", 2);
   alone.run.validCount = many.run.validCount = 17;
   auto expected = execute(model, clicksOfStep(0), alone), actual = execute(model, clicksOfStep(0), many);
   ASSERT_TRUE(expected.ok()) << expected.status();
@@ -221,8 +166,8 @@ TEST(SendRow, WeighsAShortBatchRight) {
 TEST(SendRow, NoticesAnotherGradient) {
   const std::string model = modelWith("sgd learning_rate 0.2");
   std::string wrong = std::regex_replace(model, std::regex("%tu = dgc\\.tanh %hu"), "%tu = dgc.scale %hu by 2.0");
-  NamedArrays initial = train(model, "", "", 0).variables, one = train(model, "", "", 1).variables;
-  NamedArrays other = train(wrong, "data=2", "parameter-server=2", 1).variables;
+  NamedArrays initial = runs.train(model, "", "", 0).variables, one = runs.train(model, "", "", 1).variables;
+  NamedArrays other = runs.train(wrong, "data=2", "parameter-server=2", 1).variables;
   EXPECT_GT(relativeError(changes(initial, one).at("users"), changes(initial, other).at("users")), 0.1);
 }
 

@@ -1,9 +1,8 @@
 // Variables in blocks of rows on several parameter servers, by running: a table that is larger than all other variables
 // together.
-#include "test/unit/passes/place/StagedModel.h"
+#include "test/unit/passes/place/ServerModel.h"
 
 #include "runtime/artifact/Groups.h"
-#include "runtime/artifact/Reader.h"
 
 #include <map>
 #include <regex>
@@ -50,58 +49,21 @@ NamedArrays textsOfStep(int step) {
   return {{"words", HostArray::of({batch, 5}, words)}, {"label", HostArray::of({batch}, label)}};
 }
 
-ExecuteOptions optionsOf(const std::string &mesh, const std::string &strategy, int steps,
-                         const std::string &program = "train") {
-  ExecuteOptions options = optionsFor(mesh, program, steps);
-  options.strategy = strategy;
-  options.batch = batch;
-  options.run.inputsOfStep = textsOfStep;
-  return options;
-}
-
-dgc::rt::RunOnceResult train(const std::string &model, const std::string &mesh, const std::string &strategy,
-                             int steps) {
-  auto result = execute(model, textsOfStep(0), optionsOf(mesh, strategy, steps));
-  EXPECT_TRUE(result.ok()) << mesh << " " << strategy << ": " << result.status();
-  return result.ok() ? *std::move(result) : dgc::rt::RunOnceResult();
-}
-
-/// Servers that have blocks of the table, and get its whole gradient.
-std::unique_ptr<dgc::rt::Artifact> planOf(const std::string &mesh, const std::string &strategy) {
-  auto bytes = compileText(clippedMomentum, optionsOf(mesh, strategy, 1));
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
-  auto artifact = dgc::rt::loadBytes(*bytes);
-  EXPECT_TRUE(artifact.ok()) << artifact.status();
-  return *std::move(artifact);
-}
-
-using Layout = std::pair<const char *, const char *>; // mesh, strategy
+const ServerRuns runs{textsOfStep};
 
 class SplitRows : public ::testing::TestWithParam<Layout> {};
 
-TEST_P(SplitRows, HaveTheGradientsAndWeightsOfOneDevice) {
-  auto [mesh, strategy] = GetParam();
-  NamedArrays initial = train(momentum, "", "", 0).variables, one = train(momentum, "", "", 1).variables;
-  NamedArrays start = train(momentum, mesh, strategy, 0).variables, step = train(momentum, mesh, strategy, 1).variables;
-  for (const auto &[name, array] : initial)
-    EXPECT_EQ(start.at(name).bytes, array.bytes) << name << " begins with other values";
-  expectClose(one, step, 1e-6);
-  expectClose(changes(initial, one), changes(initial, step), 2e-5);
-  dgc::rt::RunOnceResult alone = train(momentum, "", "", 20), many = train(momentum, mesh, strategy, 20);
-  expectClose(alone.variables, many.variables, 1e-5); // the state of the optimizer, too
-  expectClose(alone.outputs, many.outputs, 1e-5);
-}
+TEST_P(SplitRows, HaveTheGradientsAndWeightsOfOneDevice) { runs.expectToTrainAsOneDevice(momentum, GetParam(), 20); }
 
 TEST_P(SplitRows, HaveAsManyBytesOnEachServer) {
-  auto artifact = planOf(GetParam().first, GetParam().second);
+  // Servers get the whole gradient of the table where its norm is needed.
+  auto artifact = runs.plan(clippedMomentum, GetParam().first, GetParam().second);
   const dgc::artifact::Plan &plan = artifact->plan();
   std::map<int32_t, uint64_t> held;
   std::map<std::string, int64_t> blocks;
   uint64_t all = 0;
   for (const auto *variable : *plan.variables()) {
-    uint64_t size = sizeof(float);
-    for (int64_t extent : *plan.variable_buffers()->Get(variable->buffer())->shape())
-      size *= uint64_t(extent);
+    const uint64_t size = bytesOf(*plan.variable_buffers()->Get(variable->buffer()));
     held[variable->group()] += size;
     all += size;
     blocks[variable->name()->str()] += 1;
@@ -122,10 +84,7 @@ TEST_P(SplitRows, HaveAsManyBytesOnEachServer) {
       const dgc::artifact::Buffer &buffer = *program->buffers()->Get(send->buffer());
       if (buffer.dtype() != dgc::artifact::DType::F32 || !buffer.shape())
         continue;
-      uint64_t size = sizeof(float);
-      for (int64_t extent : *buffer.shape())
-        size *= uint64_t(extent);
-      sent += size;
+      sent += bytesOf(buffer);
     }
   const uint64_t workers = (*plan.groups())[0]->rank_count(), padding = plan.groups()->size() * sizeof(float);
   EXPECT_GE(sent * workers, all / 2);
@@ -137,57 +96,37 @@ INSTANTIATE_TEST_SUITE_P(Layouts, SplitRows,
                                            Layout{"data=2", "parameter-server=2"},
                                            Layout{"data=2", "parameter-server=3"},
                                            Layout{"data=5", "parameter-server=3,accumulate=2"}),
-                         [](const auto &info) {
-                           std::string name = std::string(info.param.second) + "_" + info.param.first;
-                           std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-                           return name;
-                         });
+                         nameOfLayout);
 
 // The common norm of all gradients is that of whole ones.
 TEST(SplitRow, ClipsAndAdaptsAsOneDevice) {
   std::string model = modelWith("adamw learning_rate 0.01 weight_decay 0.1 clip_global_norm 0.05");
   for (const char *strategy : {"parameter-server=2", "parameter-server=3,recompute=*"})
-    expectClose(train(model, "", "", 4).variables, train(model, "data=2", strategy, 4).variables, 1e-4);
+    expectClose(runs.train(model, "", "", 4).variables, runs.train(model, "data=2", strategy, 4).variables, 1e-4);
 }
 
-TEST(SplitRow, EvaluatesAndPredictsAsOneDevice) {
-  for (const std::string program : {"evaluate", "predict"}) {
-    ExecuteOptions alone = optionsOf("", "", 1, program), many = optionsOf("data=2", "parameter-server=3", 1, program);
-    NamedArrays given = textsOfStep(0);
-    if (program == "predict") {
-      given.erase("label");
-      alone.run.inputsOfStep = many.run.inputsOfStep = nullptr;
-    }
-    auto expected = execute(momentum, given, alone), actual = execute(momentum, given, many);
-    ASSERT_TRUE(expected.ok()) << expected.status();
-    ASSERT_TRUE(actual.ok()) << actual.status();
-    expectClose(expected->outputs, actual->outputs, 1e-6);
-  }
-}
+TEST(SplitRow, EvaluatesAndPredictsAsOneDevice) { runs.expectToPredictAsOneDevice(momentum, "label"); }
 
 // Gradients that are clipped by the norm of all of them, of which each server has some, and of a table rows.
 TEST(SplitRow, ClipsAsOneDevice) {
   const std::string clipped = modelWith("sgd learning_rate 0.2 clip_global_norm 0.05");
-  NamedArrays initial = train(clipped, "", "", 0).variables, one = train(clipped, "", "", 1).variables;
+  NamedArrays initial = runs.train(clipped, "", "", 0).variables, one = runs.train(clipped, "", "", 1).variables;
   for (Layout layout : {Layout{"data=2", "parameter-server=3"}, Layout{"data=3", "parameter-server=2,accumulate=2"}}) {
-    NamedArrays step = train(clipped, layout.first, layout.second, 1).variables;
+    NamedArrays step = runs.train(clipped, layout.first, layout.second, 1).variables;
     expectClose(one, step, 1e-6);
     expectClose(changes(initial, one), changes(initial, step), 2e-5);
     // The workers add up numbers alone, and no gradient.
-    auto bytes = compileText(clipped, optionsOf(layout.first, layout.second, 1));
-    ASSERT_TRUE(bytes.ok()) << bytes.status();
-    auto artifact = dgc::rt::loadBytes(*bytes);
-    ASSERT_TRUE(artifact.ok()) << artifact.status();
+    auto artifact = runs.plan(clipped, layout.first, layout.second);
     size_t blocks = 0;
-    for (const auto *variable : *(*artifact)->plan().variables())
+    for (const auto *variable : *artifact->plan().variables())
       blocks += variable->row_count() > 0;
     EXPECT_GT(blocks, 1u);
-    for (const auto *each : *dgc::rt::programOf((*artifact)->plan(), "train", 0)->steps())
+    for (const auto *each : *dgc::rt::programOf(artifact->plan(), "train", 0)->steps())
       if (const auto *collective = each->action_as_Collective();
           collective && collective->kind() == dgc::artifact::CollectiveKind::AllReduce)
         EXPECT_LE(collective->src_count() - collective->padding(), 2u);
   }
-  NamedArrays unclipped = train(modelWith("sgd learning_rate 0.2"), "", "", 1).variables;
+  NamedArrays unclipped = runs.train(modelWith("sgd learning_rate 0.2"), "", "", 1).variables;
   EXPECT_GT(relativeError(changes(initial, one).at("table"), changes(initial, unclipped).at("table")), 0.5);
 }
 
@@ -195,8 +134,8 @@ TEST(SplitRow, NoticesAnotherTable) {
   std::string wrong =
       std::regex_replace(momentum, std::regex("dgc\\.flatten %e"), "dgc.scale %e by 2.0\n  %flat = dgc.flatten %s");
   wrong = std::regex_replace(wrong, std::regex("%flat = dgc\\.scale"), "%s = dgc.scale");
-  NamedArrays initial = train(momentum, "", "", 0).variables, one = train(momentum, "", "", 1).variables;
-  NamedArrays other = train(wrong, "data=2", "parameter-server=2", 1).variables;
+  NamedArrays initial = runs.train(momentum, "", "", 0).variables, one = runs.train(momentum, "", "", 1).variables;
+  NamedArrays other = runs.train(wrong, "data=2", "parameter-server=2", 1).variables;
   EXPECT_GT(relativeError(changes(initial, one).at("table"), changes(initial, other).at("table")), 0.1);
 }
 
@@ -205,11 +144,8 @@ TEST(SplitRow, StaysWholeWhereTheUserPutsIt) {
   std::string placed =
       std::regex_replace(momentum, std::regex("glorot_uniform : tensor<101x8xf32>"),
                          "glorot_uniform {dist.device = #dist.device<\"/job:ps/task:1\">} : tensor<101x8xf32>");
-  auto bytes = compileText(placed, optionsOf("data=2", "parameter-server=2", 1));
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
-  auto artifact = dgc::rt::loadBytes(*bytes);
-  ASSERT_TRUE(artifact.ok()) << artifact.status();
-  for (const auto *variable : *(*artifact)->plan().variables())
+  auto artifact = runs.plan(placed, "data=2", "parameter-server=2");
+  for (const auto *variable : *artifact->plan().variables())
     EXPECT_EQ(variable->row_count(), 0u) << variable->name()->str();
 }
 

@@ -1,5 +1,5 @@
 // Parsing of addresses, and the rule that nothing is exposed unasked.
-#include "runtime/cluster/Address.h"
+#include "runtime/net/Address.h"
 #include "runtime/base/ExitCode.h"
 
 #include "absl/strings/match.h"
