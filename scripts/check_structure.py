@@ -41,7 +41,7 @@ INCLUDES = {
     "runtime/verify": ["runtime/base", "runtime/artifact", "runtime/collective", "runtime/device", "runtime/executor"],
     "runtime/servers": ["runtime/base", "runtime/net", "runtime/artifact", "runtime/collective", "runtime/executor"],
     "runtime/driver": ["runtime"],
-    "runtime/monitor": ["runtime/base", "runtime/net", "runtime/artifact", "runtime/cluster", "runtime/executor", "runtime/telemetry"],
+    "runtime/monitor": ["runtime/base", "runtime/net", "runtime/artifact", "runtime/executor", "runtime/telemetry"],
     "tools": ["compiler", "passes", "dialects", "runtime"],
 }
 ROOMS = ("dialects", "passes", "compiler", "runtime", "tools", "test", "benchmarks")
