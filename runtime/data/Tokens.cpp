@@ -72,12 +72,14 @@ template <typename Use> static absl::Status forEachCodePoint(std::string_view te
 
 absl::StatusOr<Vocabulary> dgc::rt::vocabularyOf(std::string_view text, const std::string &file) {
   std::vector<bool> seen(0x110000);
+  char32_t last = 0;
   DGC_RETURN_IF_ERROR(forEachCodePoint(text, file, [&](char32_t point, size_t) {
     seen[point] = true;
+    last = std::max(last, point);
     return absl::OkStatus();
   }));
   Vocabulary vocabulary;
-  for (char32_t point = 0; point < seen.size(); ++point)
+  for (char32_t point = 0; point <= last; ++point)
     if (seen[point])
       vocabulary.push_back(point);
   return vocabulary;

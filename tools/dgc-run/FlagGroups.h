@@ -14,6 +14,7 @@ CLI::Validator wholeNumber(int64_t least, int64_t most = std::numeric_limits<int
 
 /// Those for watching a run, after those that they need.
 void addCheckpointFlags(CLI::App &app, Flags &flags);
+void addSecurityFlags(CLI::App &app, Flags &flags);
 void addWatchFlags(CLI::App &app, Flags &flags);
 
 } // namespace dgc::tool

@@ -8,7 +8,6 @@
 #include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Version.h"
-#include "tools/dgc-run/Security.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,14 +1,11 @@
-// What the command line says of whom to trust.
+// What follows from whom the command line trusts.
 #pragma once
 
-#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 #include "runtime/artifact/Reader.h"
 #include "tools/dgc-run/Flags.h"
 
 namespace dgc::tool {
-
-void addSecurityFlags(CLI::App &app, Flags &flags);
 
 /// --sandbox: gives up what the code of a plan does not need, before it is loaded and before any thread begins. `isFirst`: this
 /// worker writes the files of the run.
