@@ -34,6 +34,7 @@ absl::Status JoinedCluster::host(const Address &meeting) {
   o.stallTimeout = nanoseconds(options.stallTimeoutSeconds);
   o.stragglers.factor = options.stragglerFactor;
   o.restarts = options.restarts;
+  o.elastic = options.elastic;
   DGC_ASSIGN_OR_RETURN(Socket listening, listenAt(listen.host, listen.port, options.worldSize + 128));
   auto started = Coordinator::start(o, std::move(listening), options.credentials, network, clock);
   if (!started.ok())
@@ -56,7 +57,8 @@ absl::Status JoinedCluster::start() {
   }
 
   options.transport.timeoutSeconds = kUnlimitedSeconds; // the coordinator looks after that
-  DGC_RETURN_IF_ERROR(makeSegment());
+  if (options.rank != ClusterOptions::kNoRankYet)
+    DGC_RETURN_IF_ERROR(makeSegment());
   MemberCore::Options o;
   o.join = joinMessage();
   o.coordinator = meeting.text();
@@ -112,6 +114,8 @@ absl::Status JoinedCluster::start() {
 }
 
 absl::Status JoinedCluster::makeSegment() {
+  if (options.sharedBytes)
+    options.transport.sharedBytes = options.sharedBytes(options.worldSize);
   auto made = SharedSegment::create(options.rank, options.worldSize, options.transport);
   if (!made.ok())
     return withExitCode(made.status(), ExitCode::Machine);
@@ -121,14 +125,15 @@ absl::Status JoinedCluster::makeSegment() {
 
 JoinMessage JoinedCluster::joinMessage() const {
   JoinMessage join;
-  join.rank = options.rank;
+  join.rank = options.rank == ClusterOptions::kNoRankYet ? JoinMessage::kAnyRank : static_cast<uint32_t>(options.rank);
   join.worldSize = options.worldSize;
   join.planDigest = options.planDigest;
   join.producer = options.producer;
   join.hostId = sharedMemoryHostId();
   join.hostName = hostName();
   join.pid = getpid();
-  join.segment = segment->announcement();
+  if (segment)
+    join.segment = segment->announcement();
   return join;
 }
 
@@ -165,16 +170,27 @@ absl::Status JoinedCluster::rejoin() {
     rank0Header.reset();
   }
   link.reset();
-  segment.reset();
-  DGC_RETURN_IF_ERROR(makeSegment());
-  std::scoped_lock<std::mutex> lock(mutex);
-  if (core->state() != MemberCore::State::Regrouping)
-    return ended;
-  flag = std::make_unique<Abort>();
-  steps = std::make_unique<StepGate>();
-  core->rejoin(joinMessage(), steps.get());
-  pump();
-  return absl::OkStatus();
+  for (;;) {
+    RegroupMessage assigned;
+    {
+      std::scoped_lock<std::mutex> lock(mutex);
+      assigned = core->assigned();
+      options.rank = static_cast<int>(assigned.rank);
+      options.worldSize = static_cast<int>(assigned.worldSize);
+    }
+    segment.reset();
+    DGC_RETURN_IF_ERROR(makeSegment());
+    std::scoped_lock<std::mutex> lock(mutex);
+    if (core->state() != MemberCore::State::Regrouping)
+      return ended;
+    if (core->assigned().epoch != assigned.epoch) // another epoch has begun meanwhile
+      continue;
+    flag = std::make_unique<Abort>();
+    steps = std::make_unique<StepGate>();
+    core->rejoin(joinMessage(), steps.get());
+    pump();
+    return absl::OkStatus();
+  }
 }
 
 absl::Status JoinedCluster::regroup() {
@@ -350,9 +366,9 @@ JoinedCluster::~JoinedCluster() {
 bool ClusterOptions::isLaunched() { return getenv("DGC_LAUNCHED") != nullptr; }
 
 absl::StatusOr<std::unique_ptr<Cluster>> Cluster::join(ClusterOptions options) {
-  if (options.worldSize < 2)
+  if (options.rank != ClusterOptions::kNoRankYet && options.worldSize < 2)
     return withExitCode(absl::InvalidArgumentError("a cluster has two workers at least"), ExitCode::Usage);
-  if (options.rank < 0 || options.rank >= options.worldSize)
+  if (options.rank != ClusterOptions::kNoRankYet && (options.rank < 0 || options.rank >= options.worldSize))
     return withExitCode(
         absl::InvalidArgumentError(absl::StrCat("rank ", options.rank, " does not exist among ", options.worldSize,
                                                 " workers; ranks are 0 to ", options.worldSize - 1)),

@@ -4,6 +4,7 @@
 
 #include "runtime/base/Clock.h"
 #include "runtime/base/ClockOffset.h"
+#include "runtime/cluster/CoordinatorCore.h"
 #include "runtime/cluster/Credentials.h"
 #include "runtime/cluster/Messages.h"
 #include "runtime/collective/StepGate.h"
@@ -24,6 +25,8 @@ namespace dgc::rt {
 class Network;
 
 struct ClusterOptions {
+  /// This worker joins a job, an elastic one, that has workers already; it gets a rank there, and `worldSize` says nothing.
+  static constexpr int kNoRankYet = -1;
   int rank = 0;
   int worldSize = 1;
   /// HOST:PORT where the workers meet; not used when worldSize is 1. Rank 0
@@ -65,6 +68,10 @@ struct ClusterOptions {
   double stragglerFactor = 1.5;
   /// How many workers may be lost, and replaced by others, where this process has the coordinator.
   int restarts = 0;
+  /// Where this process has the coordinator: between how many workers the job may go on with, whatever `restarts` is.
+  std::optional<CoordinatorCore::Options::Sizes> elastic;
+  /// TransportOptions::sharedBytes of a job of that many workers; null: those of `transport`.
+  std::function<uint64_t(int worldSize)> sharedBytes;
   /// After the first error the process has this long to end by itself; then the
   /// control thread prints the error and ends it. 0: never.
   double abortGraceSeconds = 0.7;

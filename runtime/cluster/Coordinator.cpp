@@ -14,6 +14,9 @@ using Headers = std::vector<std::shared_ptr<const SegmentHeader>>;
 /// A worker of this host leaves its position in memory when it dies.
 CoordinatorCore::Options withHeaders(CoordinatorCore::Options options, Headers &headers) {
   options.joined = [&headers](const JoinMessage &m) {
+    if (m.rank >= headers.size())
+      headers.resize(m.rank + 1);
+    headers[m.rank].reset();
     if (m.hostId != sharedMemoryHostId())
       return;
     auto header = mapSegmentHeader(m.segment);
@@ -21,7 +24,7 @@ CoordinatorCore::Options withHeaders(CoordinatorCore::Options options, Headers &
       headers[m.rank] = *header;
   };
   options.exactPosition = [&headers](int rank) -> std::optional<Position> {
-    if (!headers[rank])
+    if (static_cast<size_t>(rank) >= headers.size() || !headers[rank])
       return std::nullopt;
     return headers[rank]->progress.get();
   };
@@ -37,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::start(CoordinatorCore:
                                                                 const Credentials &credentials, Network &network,
                                                                 Clock &clock) {
   DGC_ASSIGN_OR_RETURN(const ControlSecurity security, securityOf(credentials));
-  const int worldSize = options.worldSize;
+  const int worldSize = options.elastic ? options.elastic->most : options.worldSize;
   options.authenticated = credentials.areGiven();
   std::unique_ptr<Coordinator> c(new Coordinator(std::move(options), clock));
   {
@@ -114,9 +117,9 @@ void Coordinator::refused(const std::string &who, std::string_view why) {
   pump();
 }
 
-void Coordinator::processEnded(int rank, int code, int signal) {
+void Coordinator::processEnded(int rank, int code, int signal, uint64_t pid) {
   std::scoped_lock<std::mutex> lock(mutex);
-  core.processEnded(rank, code, signal);
+  core.processEnded(rank, code, signal, pid);
   pump();
 }
 
@@ -132,7 +135,7 @@ void Coordinator::request(StepEvent event) {
   pump();
 }
 
-std::vector<int> Coordinator::takeLost() {
+std::vector<CoordinatorCore::Lost> Coordinator::takeLost() {
   std::scoped_lock<std::mutex> lock(mutex);
   return core.takeLost();
 }

@@ -20,12 +20,12 @@ public:
                                                             Clock &clock);
   ~Coordinator() override;
 
-  void processEnded(int rank, int code, int signal);
+  void processEnded(int rank, int code, int signal, uint64_t pid);
   void fail(JobError error);
   /// CoordinatorCore::request().
   void request(StepEvent event);
   /// CoordinatorCore::takeLost(), and how many losses the job has survived.
-  std::vector<int> takeLost();
+  std::vector<CoordinatorCore::Lost> takeLost();
   int restarts();
   /// The first error of the job, if there was one.
   std::optional<JobError> error();

@@ -23,15 +23,6 @@ JoinMessage readable(JoinMessage m) {
   return m;
 }
 
-JobError clusterError(int rank, std::string message) {
-  JobError e;
-  e.code = absl::StatusCode::kFailedPrecondition;
-  e.exitCode = ExitCode::Cluster;
-  e.rank = rank;
-  e.message = std::move(message);
-  return e;
-}
-
 } // namespace
 
 CoordinatorCore::CoordinatorCore(Options o, Clock &clock)
@@ -64,6 +55,8 @@ std::vector<uint32_t> CoordinatorCore::missing() const {
 }
 
 std::string CoordinatorCore::describe(const JoinMessage &m) const {
+  if (m.rank == JoinMessage::kAnyRank)
+    return absl::StrCat("process ", m.pid, " on ", m.hostName);
   return absl::StrCat("rank ", m.rank, " (process ", m.pid, " on ", m.hostName, ")");
 }
 
@@ -95,6 +88,8 @@ void CoordinatorCore::fail(JobError error) {
   // workers that were about to join.
   for (const auto &[id, since] : strangers)
     send(id, AbortMessage{firstError});
+  for (const auto &[id, join] : newcomers)
+    send(id, AbortMessage{firstError});
 }
 
 void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
@@ -102,6 +97,8 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
     return;
   std::optional<int> rank = rankOf(id);
   if (auto *m = std::get_if<JoinMessage>(&message)) {
+    if (rank && m->epoch != epoch)
+      return; // sent before the worker heard that another epoch begins
     if (rank && (members[*rank].joined || m->rank != static_cast<uint32_t>(*rank)))
       turnAway(id, clusterError(*rank, absl::StrCat("rank ", *rank,
                                                     " joined twice on one "
@@ -110,6 +107,8 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
       join(id, readable(*m));
     return;
   }
+  if (auto *m = std::get_if<HeartbeatMessage>(&message); m && newcomers.contains(id))
+    return send(id, HeartbeatReply{members[0].last.position, m->sent, clock.now(), {}});
   if (!rank) // says something before it has joined: not one of ours
     return outgoing.push_back({id, std::nullopt});
   members[*rank].lastHeard = clock.now();
@@ -181,9 +180,7 @@ void CoordinatorCore::proposed(int rank, const ProposalMessage &m) {
 
 std::optional<std::string> CoordinatorCore::misfit(const JoinMessage &m) const {
   if (m.protocol != kClusterProtocol)
-    return absl::StrCat(describe(m), " speaks version ", m.protocol,
-                        " of the cluster protocol, the coordinator version ", kClusterProtocol,
-                        "; run the same dgc-run on all machines");
+    return misfitOfPlan(m);
   if (m.worldSize != members.size())
     return absl::StrCat(describe(m), " was started for ", m.worldSize, " workers, the coordinator for ", members.size(),
                         "; give all of them the same --world-size");
@@ -194,6 +191,14 @@ std::optional<std::string> CoordinatorCore::misfit(const JoinMessage &m) const {
     return absl::StrCat("two workers say that they are rank ", m.rank, ": process ", members[m.rank].join.pid, " on ",
                         members[m.rank].join.hostName, " and process ", m.pid, " on ", m.hostName,
                         "; give every worker its own --rank");
+  return misfitOfPlan(m);
+}
+
+std::optional<std::string> CoordinatorCore::misfitOfPlan(const JoinMessage &m) const {
+  if (m.protocol != kClusterProtocol)
+    return absl::StrCat(describe(m), " speaks version ", m.protocol,
+                        " of the cluster protocol, the coordinator version ", kClusterProtocol,
+                        "; run the same dgc-run on all machines");
   if (!options.planDigest.empty() && m.planDigest != options.planDigest)
     return absl::StrCat(describe(m), " runs another plan (SHA-256 ", shortDigest(m.planDigest), "..., the others ",
                         shortDigest(options.planDigest), "...); copy one .dgcx to all machines");
@@ -207,6 +212,8 @@ std::optional<std::string> CoordinatorCore::misfit(const JoinMessage &m) const {
 void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
   if (current == State::Failed)
     return turnAway(id, firstError);
+  if (m.rank == JoinMessage::kAnyRank)
+    return admit(id, m);
   if (current == State::Running && isSuccessor(m)) {
     const std::optional<ConnectionId> before = members[m.rank].connection;
     memberLost(static_cast<int>(m.rank), absl::StrCat("was started again, as process ", m.pid, " on ", m.hostName),
@@ -243,13 +250,15 @@ void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
   stragglers.emplace(members.size(), options.stragglers, clock.now());
   RosterMessage roster;
   roster.epoch = epoch;
-  roster.survives = options.restarts > 0;
+  roster.survives = maySurvive();
   roster.lost = lastLoss;
   roster.sinceLoss = epoch > 0 ? clock.now() - lostAt : 0;
   for (const Member &each : members)
     roster.members.push_back({each.join.hostId, each.join.hostName, each.join.pid, each.join.segment});
   sendAll(roster);
   negotiate(); // what was requested before
+  if (!newcomers.empty())
+    takeNewcomers();
 }
 
 void CoordinatorCore::misfits(ConnectionId id, const JoinMessage &m, std::string what) {
@@ -374,6 +383,11 @@ void CoordinatorCore::tick() {
   const double seconds = static_cast<double>(now - start) / kNsPerSecond;
   if (now - start >= options.joinTimeout) {
     std::vector<uint32_t> absent = missing();
+    if (options.elastic && epoch > 0)
+      return memberLost(static_cast<int>(absent.front()),
+                        absl::StrCat("did not join again within ",
+                                     static_cast<double>(options.joinTimeout) / kNsPerSecond, " s"),
+                        ExitCode::PeerFailed);
     JobError e = clusterError(-1, absl::StrCat(ranksText(absent), " of ", members.size(), " did not join within ",
                                                static_cast<double>(options.joinTimeout) / kNsPerSecond,
                                                " s; start them, or raise --join-timeout",

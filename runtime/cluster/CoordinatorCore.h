@@ -35,6 +35,8 @@ struct Outgoing {
 /// Where it may, a job survives the loss of a worker: from Running it goes to Joining again, as its next epoch. The others
 /// are asked to join anew on the connections that they have, and somebody else starts a worker in place of the lost one
 /// (takeLost). Losses while workers join begin no epoch of their own. An error of a worker itself ends the job as ever.
+/// An elastic job does not wait for others in place of the lost: each loss, and each worker more, begins an epoch with those
+/// that there are. Ranks stay in order, and newcomers get the last ones; so rank 0 stays rank 0 while it lives.
 ///
 /// While it runs, workers that wait for each other and do not advance are seen
 /// by their heartbeats: each says whom it waits for. A worker that waits for
@@ -57,7 +59,12 @@ public:
     /// The launcher reports how processes end. Then a lost connection waits
     /// this long for the report, which says more.
     TimeNs exitReportGrace = 0;
-    int restarts = 0; ///< how many losses the job survives
+    int restarts = 0; ///< how many losses the job survives, each lost worker being replaced
+    /// The job goes on with fewer workers, down to `least`, and takes more, up to `most`; whatever `restarts` is.
+    struct Sizes {
+      int least = 1, most = 1;
+    };
+    std::optional<Sizes> elastic;
     /// Called at a worker's death for its exact position, if it can be had.
     std::function<std::optional<Position>(int rank)> exactPosition;
     /// Called when a worker has joined.
@@ -74,8 +81,9 @@ public:
   void closed(ConnectionId id);
   /// A process was not let in: `what` says which and why. Ends nothing.
   void refused(const std::string &what);
-  /// A worker's process has ended; `signal` is 0 if it exited with `code`.
-  void processEnded(int rank, int code, int signal);
+  /// A worker's process has ended; `signal` is 0 if it exited with `code`. Where the job is elastic and ranks change, `pid`
+  /// says which.
+  void processEnded(int rank, int code, int signal, uint64_t pid = 0);
   /// The first error of the job, from outside: Ctrl-C.
   void fail(JobError error);
   /// Lets all workers agree on a step before which they do this. One after the other; a job is stopped once.
@@ -89,9 +97,13 @@ public:
   /// The first error, once Failed.
   const JobError &error() const { return firstError; }
   std::vector<uint32_t> missing() const;
-  /// The ranks that were lost since the last call, and that the job waits for: their processes, where they have not
-  /// ended, are of no use any more.
-  std::vector<int> takeLost() { return std::exchange(lost, {}); }
+  /// A worker that was lost. Its process, where that has not ended, is of no use any more.
+  struct Lost {
+    int rank = 0;     ///< until then
+    uint64_t pid = 0; ///< 0: it had not joined
+  };
+  /// Those that were lost since the last call. The job waits for others in their places, unless it is elastic.
+  std::vector<Lost> takeLost() { return std::exchange(lost, {}); }
   /// How many losses the job has survived.
   int restarts() const { return restarted; }
   size_t connections() const { return connected.size(); }
@@ -114,6 +126,11 @@ private:
 
   void join(ConnectionId id, const JoinMessage &m);
   void misfits(ConnectionId id, const JoinMessage &m, std::string what);
+  /// One more worker, which has no rank yet.
+  void admit(ConnectionId id, const JoinMessage &m);
+  void takeNewcomers();
+  /// Why there cannot be one more worker; nothing where there can.
+  std::string whyFull() const;
   void heartbeat(int rank, const HeartbeatMessage &m);
   std::vector<WorkerReport> reports() const;
   void gather(int rank, const GatherMessage &m);
@@ -129,6 +146,9 @@ private:
   /// Whether the job goes on after this loss: of `rank`, or, with -1, of a connection between workers. If so, they come
   /// together again.
   bool survives(const JobError &loss, int rank);
+  /// Why the job does not survive the loss of `rank`, or of a connection; nothing where it does.
+  std::string whyLost(int rank);
+  bool maySurvive() const { return options.restarts > 0 || options.elastic; }
   bool makesProgress();
   void beginEpoch(const JobError &loss);
   void drop(int rank);
@@ -136,8 +156,9 @@ private:
   void turnAway(ConnectionId id, JobError error);
   /// Tells the workers of somebody who was turned away alone.
   void note(std::string what);
-  /// What is wrong with `m`, or nothing.
+  /// What is wrong with `m`, or nothing; and with the plan and program that it has.
   std::optional<std::string> misfit(const JoinMessage &m) const;
+  std::optional<std::string> misfitOfPlan(const JoinMessage &m) const;
   std::string describe(const JoinMessage &m) const;
   void send(ConnectionId id, ToWorker message);
   void sendAll(const ToWorker &message);
@@ -163,7 +184,8 @@ private:
   uint64_t stepOfLoss = UINT64_MAX; ///< that the job was at when a worker was lost last
   JobError lastLoss;
   TimeNs lostAt = 0;
-  std::vector<int> lost;  ///< since takeLost()
+  std::vector<Lost> lost; ///< since takeLost()
+  std::map<ConnectionId, JoinMessage> newcomers; ///< that wait until all of the first workers are there
   std::string lastMisfit; ///< of a worker that was turned away alone
   int notes = 0;
   size_t everOpened = 0;

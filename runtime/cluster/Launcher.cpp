@@ -112,7 +112,8 @@ public:
 
 private:
   absl::Status start();
-  absl::Status startWorker(int rank);
+  /// The worker gets its rank when it joins where `isMore`.
+  absl::Status startWorker(int rank, bool isMore = false);
   void reap(int rank);
   void replaceLost();
   absl::Status replace(int rank);
@@ -142,6 +143,7 @@ absl::Status Launch::start() {
   o.stragglers.factor = options.stragglerFactor;
   o.exitReportGrace = 250_ms;
   o.restarts = options.restarts;
+  o.elastic = options.elastic;
   // Until all workers are started this process has one thread: fork() then meets no lock that another thread holds. Who
   // connects meanwhile waits in the listening socket.
   DGC_ASSIGN_OR_RETURN(Socket listening, listenAt("127.0.0.1", 0, options.worldSize + 128));
@@ -162,12 +164,13 @@ absl::Status Launch::start() {
   return absl::OkStatus();
 }
 
-absl::Status Launch::startWorker(int rank) {
+absl::Status Launch::startWorker(int rank, bool isMore) {
   ChildPlan plan;
   plan.arguments = options.command;
-  for (const std::string &s : {std::string("--rank"), absl::StrCat(rank), std::string("--world-size"),
-                               absl::StrCat(options.worldSize), std::string("--coordinator"), coordinatorAddress})
-    plan.arguments.push_back(s);
+  plan.arguments.insert(plan.arguments.end(), {"--coordinator", coordinatorAddress});
+  if (!isMore)
+    plan.arguments.insert(plan.arguments.end(),
+                          {"--rank", absl::StrCat(rank), "--world-size", absl::StrCat(options.worldSize)});
   for (char **e = environ; *e; ++e)
     if (!absl::StartsWith(*e, "DGC_JOB_SECRET=") && !absl::StartsWith(*e, "DGC_LAUNCHED="))
       plan.environment.emplace_back(*e);
@@ -227,21 +230,28 @@ void Launch::reap(int rank) {
   w.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   w.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (!w.isLost)
-    coordinator->processEnded(rank, w.code, w.signal);
+    coordinator->processEnded(rank, w.code, w.signal, static_cast<uint64_t>(w.pid));
   replaceLost();
-  if (!firstFailed && !w.isLost && w.ended && (w.code || w.signal))
+  // Of an elastic job each may end while the others go on.
+  if (!firstFailed && !w.isLost && w.ended && (w.code || w.signal) && (!options.elastic || coordinator->error()))
     firstFailed = rank;
 }
 
 /// Starts others in place of the workers that the coordinator has lost, once their processes have ended.
 void Launch::replaceLost() {
-  for (int rank : coordinator->takeLost())
-    workers[rank].isLost = true;
+  for (const CoordinatorCore::Lost &each : coordinator->takeLost())
+    if (!options.elastic)
+      workers[each.rank].isLost = true;
+    else
+      for (Worker &w : workers)
+        w.isLost = w.isLost || static_cast<uint64_t>(w.pid) == each.pid;
   for (size_t rank = 0; rank < workers.size(); ++rank) {
     if (!workers[rank].isLost || coordinator->error())
       continue;
     if (!workers[rank].ended) // it is stopped, or hangs
       kill(workers[rank].pid, SIGKILL);
+    else if (options.elastic && replaced == options.restarts)
+      continue; // the others go on without
     else if (absl::Status s = replace(static_cast<int>(rank)); !s.ok())
       coordinator->fail({s.code(), ExitCode::Machine, -1, std::nullopt, std::string(s.message()), {}});
   }
@@ -261,7 +271,7 @@ absl::Status Launch::replace(int rank) {
   ++replaced;
   if (options.restarting)
     options.restarting(rank, replaced);
-  absl::Status started = startWorker(rank);
+  absl::Status started = startWorker(rank, /*isMore=*/options.elastic.has_value());
   if (started.ok())
     return started;
   if (w.pid > 0) {
@@ -325,7 +335,8 @@ int Launch::outcome() {
     fprintf(stderr, "dgc-run: error: %s\n", std::string(jobStatus(*error, nullptr).message()).c_str());
   if (error && error->exitCode == ExitCode::Interrupted)
     return static_cast<int>(ExitCode::Interrupted);
-  int culprit = error && error->rank >= 0 ? error->rank : firstFailed ? *firstFailed : -1;
+  // Ranks of an elastic job are not those that its workers began with.
+  int culprit = error && error->rank >= 0 && !options.elastic ? error->rank : firstFailed.value_or(-1);
   if (culprit >= 0 && !workers[culprit].signal && workers[culprit].code)
     return workers[culprit].code;
   return static_cast<int>(error ? error->exitCode : ExitCode::PeerFailed);

@@ -1,7 +1,10 @@
 // Starts the workers of a job on this machine and watches over them.
 #pragma once
 
+#include "runtime/cluster/CoordinatorCore.h"
+
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +28,9 @@ struct LauncherOptions {
   bool stopsAtSteps = false;
   /// How many workers that die are replaced, while the others keep what they have.
   int restarts = 0;
+  /// As CoordinatorCore::Options::elastic. A worker that dies is replaced here too, by one that joins as one more, while there
+  /// are `restarts`.
+  std::optional<CoordinatorCore::Options::Sizes> elastic = std::nullopt;
 
   /// Called before a worker is started in place of one that died; `number` counts them from 1.
   std::function<void(int rank, int number)> restarting = {};
@@ -37,7 +43,7 @@ struct LauncherOptions {
 ///
 /// Rank 0 has this process's terminal; the lines of the others come with
 /// "[rank N] " in front. A worker that dies is replaced; where that was done as often as it may be, or when a worker ends with an error of its own, the
-/// others end within a second, in the end by SIGKILL. The code is that
+/// others end within a second, in the end by SIGKILL. An elastic job goes on without, as CoordinatorCore says. The code is that
 /// of the first worker that failed (PeerFailed for one killed by a signal), 130
 /// after Ctrl-C, SIGTERM or SIGHUP. If this process dies, even by SIGKILL, the kernel ends the
 /// workers.

@@ -38,6 +38,7 @@ void CoordinatorCore::memberLost(int rank, const std::string &how, ExitCode code
 void CoordinatorCore::closed(ConnectionId id) {
   connected.erase(id);
   strangers.erase(id);
+  newcomers.erase(id);
   std::optional<int> rank = rankOf(id);
   if (!rank)
     return;
@@ -50,7 +51,13 @@ void CoordinatorCore::closed(ConnectionId id) {
     memberLost(*rank, absl::StrCat("(process ", m.join.pid, " on ", m.join.hostName, ") died"), ExitCode::PeerFailed);
 }
 
-void CoordinatorCore::processEnded(int rank, int code, int signal) {
+void CoordinatorCore::processEnded(int rank, int code, int signal, uint64_t pid) {
+  if (options.elastic && ran) {
+    const auto found = std::find_if(members.begin(), members.end(), [&](const Member &m) { return m.join.pid == pid; });
+    if (found == members.end()) // none of those that are in the job
+      return;
+    rank = static_cast<int>(found - members.begin());
+  }
   if (over() || members[rank].left)
     return;
   if (signal)
@@ -75,15 +82,22 @@ bool CoordinatorCore::makesProgress() {
   return fruitless < kMostFruitless;
 }
 
+std::string CoordinatorCore::whyLost(int rank) {
+  if (options.elastic && rank >= 0 && static_cast<int>(members.size()) - 1 < options.elastic->least)
+    return absl::StrCat(members.size() - 1, members.size() == 2 ? " worker is" : " workers are",
+                        " left, and --elastic asks for ", options.elastic->least, " at least: the job ends");
+  if (!options.elastic && restarted == options.restarts)
+    return absl::StrCat(restarted, restarted == 1 ? " restart was" : " restarts were",
+                        " all that --max-restarts allows: the job ends");
+  if (!makesProgress())
+    return absl::StrCat(fruitless, " workers were lost at step ", stepOfLoss, ", one after the other: the job ends");
+  return "";
+}
+
 bool CoordinatorCore::survives(const JobError &loss, int rank) {
-  if (over() || options.restarts == 0)
+  if (over() || !maySurvive() || (options.elastic && !ran))
     return false;
-  std::string why;
-  if (restarted == options.restarts)
-    why = absl::StrCat(restarted, restarted == 1 ? " restart was" : " restarts were",
-                       " all that --max-restarts allows: the job ends");
-  else if (!makesProgress())
-    why = absl::StrCat(fruitless, " workers were lost at step ", stepOfLoss, ", one after the other: the job ends");
+  std::string why = whyLost(rank);
   if (!why.empty()) {
     const auto any =
         std::find_if(members.begin(), members.end(), [](const Member &m) { return m.connection.has_value(); });
@@ -94,15 +108,18 @@ bool CoordinatorCore::survives(const JobError &loss, int rank) {
   ++restarted;
   if (rank >= 0)
     drop(rank);
-  if (current == State::Running)
+  if (current == State::Running || options.elastic)
     beginEpoch(loss);
   return true;
 }
 
-/// Waits for another process of this rank.
+/// Waits for another process of this rank; goes on without, where the job is elastic.
 void CoordinatorCore::drop(int rank) {
-  members[rank] = Member();
-  lost.push_back(rank);
+  lost.push_back({rank, members[rank].join.pid});
+  if (options.elastic)
+    members.erase(members.begin() + rank);
+  else
+    members[rank] = Member();
 }
 
 void CoordinatorCore::beginEpoch(const JobError &loss) {
@@ -117,23 +134,26 @@ void CoordinatorCore::beginEpoch(const JobError &loss) {
   requests.clear(); // the workers ask again for what they still want
   if (stopping)
     requests.push_back(*stopping);
+  for (size_t r = members.size(); r-- > 0;)
+    if (members[r].left && !members[r].connection) // its end was none of the job
+      drop(static_cast<int>(r));
+  if (options.elastic && static_cast<int>(members.size()) < options.elastic->least)
+    return fail(loss);
   for (size_t r = 0; r < members.size(); ++r) {
     Member &m = members[r];
-    if (m.left && !m.connection) // its end was none of the job
-      drop(static_cast<int>(r));
     m.joined = m.left = false;
     m.gathered.reset();
     m.proposal.reset();
     m.last = {};
     if (m.connection)
-      send(*m.connection, RegroupMessage{loss});
+      send(*m.connection, RegroupMessage{loss, epoch, static_cast<uint32_t>(r), static_cast<uint32_t>(members.size())});
   }
 }
 
 /// Whether a worker that comes while the job runs takes the place of one whose loss was not noticed yet, as that of a
 /// machine.
 bool CoordinatorCore::isSuccessor(const JoinMessage &m) const {
-  if (options.restarts == 0 || m.rank >= members.size() || m.worldSize != members.size() ||
+  if (options.restarts == 0 || options.elastic || m.rank >= members.size() || m.worldSize != members.size() ||
       m.protocol != kClusterProtocol || m.planDigest != options.planDigest)
     return false;
   const JoinMessage &before = members[m.rank].join;

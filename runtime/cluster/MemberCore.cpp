@@ -72,9 +72,12 @@ void MemberCore::received(const ToWorker &message) {
     if (current == State::Joining)
       current = State::Running;
   } else if (auto *m = std::get_if<RegroupMessage>(&message)) {
+    if (m->rank >= m->worldSize || m->worldSize > kMostWorkers)
+      return refused(absl::StrCat("makes this worker rank ", m->rank, " of ", m->worldSize,
+                                  "; what answers there is no dgc of this version"));
     current = State::Regrouping;
-    lostError = m->lost;
-    lostError.message = printable(lostError.message);
+    regrouping = *m;
+    regrouping.lost.message = printable(m->lost.message);
     gathered.clear();
   } else if (auto *m = std::get_if<GatheredMessage>(&message)) {
     if (isOfAll(m->data.size(), "what was gathered"))
@@ -82,7 +85,7 @@ void MemberCore::received(const ToWorker &message) {
   } else if (auto *m = std::get_if<HeartbeatReply>(&message)) {
     rank0 = m->rank0;
     offset.add(m->sent, m->received, lastHeard);
-    if (options.reports && !m->workers.empty() && isOfAll(m->workers.size(), "reports"))
+    if (options.reports && !m->workers.empty() && current != State::Regrouping && isOfAll(m->workers.size(), "reports"))
       options.reports(m->workers);
   } else if (auto *m = std::get_if<AbortMessage>(&message)) {
     JobError error = m->error;
@@ -170,6 +173,7 @@ void MemberCore::rejoin(JoinMessage join, StepGate *gate) {
   nextNotice = start + options.noticePeriod;
   round = 0;
   options.join = std::move(join);
+  options.join.epoch = regrouping.epoch;
   options.gate = gate;
   outgoing.emplace_back(options.join);
 }

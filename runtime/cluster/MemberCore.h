@@ -33,6 +33,8 @@ public:
     StepGate *gate = nullptr;                           ///< of this worker
     std::function<std::string(uint32_t op)> describeOp; ///< for messages; may be empty
   };
+  /// More are believed of no coordinator.
+  static constexpr uint32_t kMostWorkers = 1 << 16;
   /// Regrouping: a worker was lost, and this one is to end what it does and join again.
   enum class State { Connecting, Joining, Running, Leaving, Regrouping, Left, Failed };
 
@@ -65,7 +67,9 @@ public:
   const JobError &error() const { return firstError; }
   const std::optional<RosterMessage> &roster() const { return members; }
   /// Why this worker is Regrouping.
-  const JobError &loss() const { return lostError; }
+  const JobError &loss() const { return regrouping.lost; }
+  /// What this worker is from rejoin() on.
+  const RegroupMessage &assigned() const { return regrouping; }
   /// From the clock of this worker to that of the coordinator.
   const ClockOffset &clockOffset() const { return offset; }
   /// The result of the oldest gather() that is complete, once.
@@ -81,7 +85,8 @@ private:
   Options options;
   Clock &clock;
   State current = State::Connecting;
-  JobError firstError, lostError;
+  JobError firstError;
+  RegroupMessage regrouping; ///< the last one
   std::optional<RosterMessage> members;
   bool ran = false; ///< all workers were there once
   std::deque<std::vector<std::string>> gathered;

@@ -39,6 +39,15 @@ std::string waitText(const RankWait &w, const std::function<std::string(uint32_t
 
 } // namespace
 
+JobError clusterError(int rank, std::string message) {
+  JobError e;
+  e.code = absl::StatusCode::kFailedPrecondition;
+  e.exitCode = ExitCode::Cluster;
+  e.rank = rank;
+  e.message = std::move(message);
+  return e;
+}
+
 absl::Status jobStatus(const JobError &error, const std::function<std::string(uint32_t)> &describeOp) {
   std::string text = error.message;
   if (error.position)

@@ -19,7 +19,7 @@
 namespace dgc::rt {
 
 /// Version of this file and of how workers use shared memory, TCP and UCX.
-inline constexpr uint32_t kClusterProtocol = 5;
+inline constexpr uint32_t kClusterProtocol = 6;
 
 /// Nanoseconds as seconds to a tenth, for messages.
 inline double tenths(int64_t nanoseconds) {
@@ -45,10 +45,16 @@ struct JobError {
   std::vector<RankWait> waits; ///< of a job that does not advance: who waits for whom
 };
 
+/// Something keeps the workers, or `rank`, from coming together.
+JobError clusterError(int rank, std::string message);
+
 // --- From a worker to the coordinator
 // ---------------------------------------------------
 
 struct JoinMessage {
+  /// A worker that joins a job as one more: it gets its rank with RegroupMessage.
+  static constexpr uint32_t kAnyRank = UINT32_MAX;
+
   uint32_t protocol = kClusterProtocol;
   uint32_t rank = 0, worldSize = 0;
   std::string planDigest; ///< 32 bytes
@@ -57,6 +63,7 @@ struct JoinMessage {
   std::string hostName; ///< for messages
   uint64_t pid = 0;
   std::string segment; ///< SharedSegment::announcement()
+  uint32_t epoch = 0;  ///< that it joins: RegroupMessage::epoch, where it got one
 };
 /// All-gather of round `round`, which counts from 0.
 struct GatherMessage {
@@ -111,10 +118,12 @@ struct RosterMessage {
   JobError lost;               ///< after which this epoch began, unless it is the first
   TimeNs sinceLoss = 0;        ///< how long ago that was, when this was sent
 };
-/// The job goes on after this loss: every worker ends what it does, and joins again on this connection. What it has sent
-/// before that counts no more.
+/// The job goes on after this loss, or with another worker: every worker ends what it does, and joins again on this
+/// connection. What it has sent before that counts no more.
 struct RegroupMessage {
   JobError lost;
+  uint32_t epoch = 0;               ///< RosterMessage::epoch
+  uint32_t rank = 0, worldSize = 0; ///< of the worker from now on
 };
 struct GatheredMessage {
   uint32_t round = 0;

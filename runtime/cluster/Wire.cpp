@@ -105,6 +105,7 @@ pb::FromWorker toWire(const FromWorker &message) {
     j.set_host_name(m->hostName);
     j.set_pid(m->pid);
     j.set_segment(m->segment);
+    j.set_epoch(m->epoch);
   } else if (auto *m = std::get_if<GatherMessage>(&message)) {
     out.mutable_gather()->set_round(m->round);
     out.mutable_gather()->set_data(m->data);
@@ -137,6 +138,7 @@ std::optional<FromWorker> fromWire(const pb::FromWorker &in) {
     m.hostName = j.host_name();
     m.pid = j.pid();
     m.segment = j.segment();
+    m.epoch = j.epoch();
     return m;
   }
   case pb::FromWorker::kGather:
@@ -200,7 +202,11 @@ pb::ToWorker toWire(const ToWorker &message) {
     to.set_step(m->position.step);
     to.set_op(m->position.op);
   } else if (auto *m = std::get_if<RegroupMessage>(&message)) {
-    write(m->lost, *out.mutable_regroup());
+    pb::Regroup &to = *out.mutable_regroup();
+    write(m->lost, *to.mutable_lost());
+    to.set_epoch(m->epoch);
+    to.set_rank(m->rank);
+    to.set_world_size(m->worldSize);
   } else {
     out.mutable_all_left();
   }
@@ -239,7 +245,8 @@ std::optional<ToWorker> fromWire(const pb::ToWorker &in) {
     return StragglerMessage{s.rank(), s.host_name(), s.busy(), s.median(), s.seconds(), {s.step(), s.op()}};
   }
   case pb::ToWorker::kRegroup:
-    return RegroupMessage{read(in.regroup())};
+    return RegroupMessage{read(in.regroup().lost()), in.regroup().epoch(), in.regroup().rank(),
+                          in.regroup().world_size()};
   case pb::ToWorker::KIND_NOT_SET:
     break;
   }
