@@ -12,6 +12,8 @@
 namespace dgc::rt {
 
 struct Kept {
+  /// The plan for a number of workers, where that may change; null: it does not.
+  Replicas::PlanOf planOf;
   std::unique_ptr<Replicas> replicas; // with --replicas
   std::optional<Dataset> dataset;
   std::unique_ptr<JsonLog> jsonLog; // rank 0, as the next one

@@ -17,6 +17,18 @@ void WorkerRun::keep() {
   kept.board = std::move(board);
 }
 
+/// This worker has copies as the rank that it is in this epoch.
+absl::Status WorkerRun::enterReplicas() {
+  Kept &kept = *context.kept;
+  if (!kept.replicas)
+    kept.replicas = std::make_unique<Replicas>(
+        kept.planOf ? kept.planOf
+                    : [plan = &artifact.plan()](uint32_t) -> absl::StatusOr<const artifact::Plan *> { return plan; });
+  const bool mayChange = kept.planOf != nullptr;
+  return kept.replicas->begin(static_cast<uint32_t>(context.transport.rank()), artifact.plan().world_size(),
+                              mayChange && context.loss ? static_cast<uint32_t>(context.loss->number) : 0);
+}
+
 /// After a loss: the copies in the memory of the workers, where they are whole; else the newest checkpoint.
 absl::Status WorkerRun::findCopies() {
   if (!context.loss)
@@ -24,13 +36,12 @@ absl::Status WorkerRun::findCopies() {
   options.resume = !options.checkpoint.empty();
   if (options.replicas == 0)
     return absl::OkStatus();
-  std::unique_ptr<Replicas> &kept = context.kept->replicas;
-  if (!kept)
-    kept = std::make_unique<Replicas>(artifact.plan(), static_cast<uint32_t>(context.transport.rank()));
-  DGC_ASSIGN_OR_RETURN(copies, kept->find(context.gather));
+  DGC_RETURN_IF_ERROR(enterReplicas());
+  Replicas &kept = *context.kept->replicas;
+  DGC_ASSIGN_OR_RETURN(copies, kept.find(context.gather));
   if (copies)
     return absl::OkStatus();
-  kept->forget();
+  kept.forget();
   print(str("no step has copies of all shares any more",
             options.resume ? "" : ", and there is no --checkpoint: the run begins again"));
   return absl::OkStatus();
@@ -62,12 +73,10 @@ absl::Status WorkerRun::restore() {
 absl::Status WorkerRun::beginReplicas() {
   if (options.replicas == 0 || !context.kept)
     return absl::OkStatus();
-  std::unique_ptr<Replicas> &kept = context.kept->replicas;
-  if (!kept)
-    kept = std::make_unique<Replicas>(artifact.plan(), static_cast<uint32_t>(context.transport.rank()));
+  DGC_RETURN_IF_ERROR(enterReplicas());
+  replicas = context.kept->replicas.get();
   if (!copies)
-    DGC_RETURN_IF_ERROR(kept->attach(*executor, context.transport));
-  replicas = kept.get();
+    DGC_RETURN_IF_ERROR(replicas->attach(*executor, context.transport));
   return absl::OkStatus();
 }
 
@@ -85,7 +94,9 @@ void WorkerRun::sayWhatWasLost() {
   const double ms = static_cast<double>(clock.now() - context.loss->at) * 1e-6;
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.2f", ms * 1e-3);
-  const std::string text = str(context.loss->what, ": the job goes on with another worker from step ", state.step, ", ",
+  const std::string workers =
+      context.kept->planOf ? str(artifact.plan().world_size(), " workers") : std::string("another worker");
+  const std::string text = str(context.loss->what, ": the job goes on with ", workers, " from step ", state.step, ", ",
                                copies      ? "by the copies in memory"
                                : isResumed ? str("by ", options.load)
                                            : std::string("its beginning"),

@@ -1,6 +1,7 @@
 #include "runtime/driver/Replicas.h"
 
 #include "runtime/artifact/Groups.h"
+#include "runtime/artifact/VariableParts.h"
 #include "runtime/base/Status.h"
 
 #include "absl/strings/numbers.h"
@@ -38,10 +39,37 @@ static std::vector<uint64_t> shareBytesOf(const artifact::Plan &plan, const Shar
 /// Where the copies begin in the shared arena.
 static uint64_t stagingAt(const artifact::Plan &plan) { return (plan.shared_bytes() + 63) / 64 * 64; }
 
+Replicas::Cut::Cut(const artifact::Plan &plan)
+    : plan(plan), world(plan.world_size()), shares(plan), shareBytes(shareBytesOf(plan, shares)),
+      textCapacity(textCapacityOf(plan)) {}
+
+size_t Replicas::Cut::messageBytes(uint32_t of) const { return sizeof(Header) + textCapacity + shareBytes[of]; }
+
+std::string Replicas::Cut::nameOf(const Shares::Given &given) const {
+  return partsOf(*plan.variables()->Get(given.variable))[given.part].name;
+}
+
+/// The block of a variable that a rank has, without its stacked dimensions.
+static Slice blockOfParts(const artifact::Plan &plan, const artifact::Variable &variable, uint32_t rank) {
+  Slice slice = localSlice(plan, variable, rank);
+  const auto stacked = static_cast<int64_t>(countStackedDims(variable));
+  slice.offsets.erase(slice.offsets.begin(), slice.offsets.begin() + stacked);
+  slice.sizes.erase(slice.sizes.begin(), slice.sizes.begin() + stacked);
+  if (!slice.block.empty())
+    slice.block.erase(slice.block.begin(), slice.block.begin() + stacked);
+  return slice;
+}
+
+Slice Replicas::Cut::blockOf(const Shares::Given &given) const {
+  return blockOfParts(plan, *plan.variables()->Get(given.variable), given.rank);
+}
+
+size_t Replicas::Cut::mostBytes() const {
+  return sizeof(Header) + textCapacity + *std::max_element(shareBytes.begin(), shareBytes.end());
+}
+
 uint64_t Replicas::stagingBytes(const artifact::Plan &plan) {
-  const std::vector<uint64_t> bytes = shareBytesOf(plan, Shares(plan));
-  return stagingAt(plan) - plan.shared_bytes() + sizeof(Header) + textCapacityOf(plan) +
-         *std::max_element(bytes.begin(), bytes.end());
+  return stagingAt(plan) - plan.shared_bytes() + Cut(plan).mostBytes();
 }
 
 /// The step, the cursor and the seed, the plan, who made it, and KEY=VALUE; each in a line.
@@ -84,50 +112,73 @@ static std::optional<RunProgress> progressOf(std::string_view text) {
   return progress;
 }
 
-Replicas::Replicas(const artifact::Plan &plan, uint32_t rank)
-    : plan(plan), rank(rank), world(plan.world_size()), shares(plan), shareBytes(shareBytesOf(plan, shares)),
-      textCapacity(textCapacityOf(plan)), needs(world) {
-  for (Slot &slot : slots) {
-    slot.own.resize(messageBytes(rank)); // its pages are there before the first step that is copied
-    slot.other.resize(messageBytes(before(rank)));
+absl::StatusOr<const Replicas::Cut *> Replicas::cutFor(uint32_t world) {
+  std::unique_ptr<Cut> &cut = cuts[world];
+  if (!cut) {
+    DGC_ASSIGN_OR_RETURN(const artifact::Plan *plan, planOf(world));
+    cut = std::make_unique<Cut>(*plan);
   }
-  forget();
-  std::map<std::pair<uint32_t, std::vector<int64_t>>, std::set<uint32_t>> givers; // of a block of a variable
-  for (const Shares::Given &each : shares.given())
-    givers[{each.variable, each.offsets}].insert(each.rank);
-  for (uint32_t of = 0; of < world; ++of) {
-    std::set<uint32_t> from;
-    for (uint32_t v = 0; plan.variables() && v < plan.variables()->size(); ++v)
-      if (const artifact::Variable &variable = *plan.variables()->Get(v); belongs(variable.group(), groupOf(plan, of)))
-        if (auto found = givers.find({v, localSlice(plan, variable, of).offsets}); found != givers.end())
-          from.insert(found->second.begin(), found->second.end());
-    for (uint32_t each : from)
-      needs[each].push_back(of);
+  return cut.get();
+}
+
+/// The step of a message, or -1.
+static int64_t stepOf(const std::vector<std::byte> &message) {
+  int64_t step;
+  std::memcpy(&step, message.data(), sizeof step);
+  return step;
+}
+
+static void invalidate(std::vector<std::byte> &message) {
+  const int64_t none = -1;
+  std::memcpy(message.data(), &none, sizeof none);
+}
+
+bool Replicas::Generation::holdsAny() const {
+  return std::any_of(slots.begin(), slots.end(),
+                     [](const Slot &slot) { return stepOf(slot.own) >= 0 || stepOf(slot.other) >= 0; });
+}
+
+absl::Status Replicas::begin(uint32_t rank, uint32_t world, uint32_t generation) {
+  if (!generations.empty() && now().number == generation)
+    return absl::OkStatus();
+  std::erase_if(generations, [](const Generation &each) { return !each.holdsAny(); });
+  DGC_ASSIGN_OR_RETURN(const Cut *cut, cutFor(world));
+  Generation &next = generations.emplace_back(Generation{generation, cut, rank, {}});
+  for (Slot &slot : next.slots) {
+    slot.own.resize(cut->messageBytes(rank)); // its pages are there before the first step that is copied
+    slot.other.resize(cut->messageBytes(before(rank)));
+    invalidate(slot.own);
+    invalidate(slot.other);
   }
+  return absl::OkStatus();
 }
 
 absl::Status Replicas::attach(Executor &executor, Transport &transport) {
   this->executor = &executor;
   this->transport = &transport;
   last = -1;
-  share = shareOf(plan, executor, rank);
+  Generation &mine = generations.back();
+  const artifact::Plan &plan = mine.cut->plan;
+  share = shareOf(plan, executor, mine.rank);
   views.clear();
-  for (const VariableView &view : executor.variables()) {
-    uint32_t v = 0;
-    while (plan.variables()->Get(v) != view.variable)
-      ++v;
-    for (uint32_t part = 0; VariableView &each : partsOf(view))
-      views.insert({{v, part++}, std::move(each)});
+  for (VariableView &view : partsOf(executor.variables())) {
+    std::string name = view.name;
+    views.insert({std::move(name), std::move(view)});
   }
   const std::span<std::byte> arena = transport.sharedArena();
   const uint64_t at = stagingAt(plan);
-  if (arena.size() < at + messageBytes(rank))
+  const size_t bytes = mine.cut->messageBytes(mine.rank);
+  if (arena.size() < at + bytes)
     return absl::InternalError("the shared arena has no room for copies");
+  send.reset();
+  receives = {};
+  if (mine.cut->world == 1)
+    return absl::OkStatus();
   DGC_ASSIGN_OR_RETURN(
-      send, transport.prepareSend(kChannel, static_cast<int>(behind(rank)), arena.subspan(at, messageBytes(rank))));
-  for (size_t i = 0; i < slots.size(); ++i) {
-    DGC_ASSIGN_OR_RETURN(receives[i],
-                         transport.prepareReceive(kChannel, static_cast<int>(before(rank)), slots[i].other));
+      send, transport.prepareSend(kChannel, static_cast<int>(behind(mine.rank)), arena.subspan(at, bytes)));
+  for (size_t i = 0; i < mine.slots.size(); ++i) {
+    DGC_ASSIGN_OR_RETURN(receives[i], transport.prepareReceive(kChannel, static_cast<int>(before(mine.rank)),
+                                                               mine.slots[i].other));
   }
   return absl::OkStatus();
 }
@@ -144,10 +195,11 @@ void Replicas::detach() {
 /// Gives a message its step last: until then it is not whole.
 absl::Status Replicas::fill(std::span<std::byte> message, const RunProgress &progress) const {
   const std::string text = textOf(progress);
+  const size_t textCapacity = now().cut->textCapacity;
   if (text.size() > textCapacity)
     return absl::InternalError(str("what a run has beside variables takes ", text.size(), " bytes"));
   std::memcpy(message.data() + sizeof(Header), text.data(), text.size());
-  size_t at = variablesAt();
+  size_t at = sizeof(Header) + textCapacity;
   std::vector<std::byte> block;
   for (const VariableView &view : share) {
     const std::span<const std::byte> elements = elementsOf(view, block);
@@ -161,202 +213,208 @@ absl::Status Replicas::fill(std::span<std::byte> message, const RunProgress &pro
   return absl::OkStatus();
 }
 
-/// The step of a message, or -1.
-static int64_t stepOf(const std::vector<std::byte> &message) {
-  int64_t step;
-  std::memcpy(&step, message.data(), sizeof step);
-  return step;
-}
-
-static void invalidate(std::vector<std::byte> &message) {
-  const int64_t none = -1;
-  std::memcpy(message.data(), &none, sizeof none);
-}
-
 absl::Status Replicas::take(const RunProgress &progress) {
   DGC_RETURN_IF_ERROR(executor->downloadVariables());
   // All have the copies of before: those that are older may be written over.
   DGC_RETURN_IF_ERROR(transport->barrier());
-  const size_t next = 1 - current;
-  Slot &slot = slots[next];
+  if (last >= 0)
+    generations.erase(generations.begin(), std::prev(generations.end()));
+  Generation &mine = generations.back();
+  const size_t next = 1 - mine.current;
+  Slot &slot = mine.slots[next];
   invalidate(slot.own);
   invalidate(slot.other);
-  const std::span<std::byte> staging = transport->sharedArena().subspan(stagingAt(plan), messageBytes(rank));
+  const artifact::Plan &plan = mine.cut->plan;
+  const std::span<std::byte> staging =
+      transport->sharedArena().subspan(stagingAt(plan), mine.cut->messageBytes(mine.rank));
   DGC_RETURN_IF_ERROR(fill(staging, progress));
   std::memcpy(slot.own.data(), staging.data(), staging.size());
-  // A send may wait until it is received: every other rank receives first.
-  PreparedCollective &receive = *receives[next];
-  absl::Status status = (rank % 2 == 0 ? *send : receive).run();
-  if (status.ok())
-    status = (rank % 2 == 0 ? receive : *send).run();
-  if (!status.ok()) {
-    invalidate(slot.other); // it may have come in part
-    return status;
+  if (send) {
+    // A send may wait until it is received: every other rank receives first.
+    PreparedCollective &receive = *receives[next];
+    absl::Status status = (mine.rank % 2 == 0 ? *send : receive).run();
+    if (status.ok())
+      status = (mine.rank % 2 == 0 ? receive : *send).run();
+    if (!status.ok()) {
+      invalidate(slot.other); // it may have come in part
+      return status;
+    }
   }
-  current = next;
+  mine.current = next;
   last = progress.state.step;
   return absl::OkStatus();
 }
 
-/// The steps of the copies: of the own share, and of that of the rank before. Behind them, for the two of rank 0's share,
-/// where this rank has that, their length and the text.
-std::string Replicas::holdings() const {
-  std::string held;
-  auto add = [&](int64_t number) { held.append(reinterpret_cast<const char *>(&number), sizeof number); };
-  for (const Slot &slot : slots)
-    add(stepOf(slot.own));
-  for (const Slot &slot : slots)
-    add(stepOf(slot.other));
-  for (const Slot &slot : slots) {
-    const std::vector<std::byte> *message = rank == 0 ? &slot.own : before(rank) == 0 ? &slot.other : nullptr;
-    Header header;
-    if (message)
-      std::memcpy(&header, message->data(), sizeof header);
-    const bool isWhole = header.step >= 0 && header.textBytes <= textCapacity;
-    add(isWhole ? static_cast<int64_t>(header.textBytes) : 0);
-    if (isWhole)
-      held.append(reinterpret_cast<const char *>(message->data() + sizeof(Header)), header.textBytes);
+std::vector<HeldCopies> Replicas::holdings() const {
+  std::vector<HeldCopies> held;
+  for (const Generation &each : generations) {
+    HeldCopies &copies = held.emplace_back(HeldCopies{each.number, each.cut->world, each.rank});
+    for (size_t i = 0; i < each.slots.size(); ++i) {
+      const Slot &slot = each.slots[i];
+      copies.own[i] = stepOf(slot.own);
+      copies.other[i] = stepOf(slot.other);
+      const std::vector<std::byte> *message = each.rank == 0       ? &slot.own
+                                              : copies.before() == 0 ? &slot.other
+                                                                     : nullptr;
+      Header header;
+      if (message)
+        std::memcpy(&header, message->data(), sizeof header);
+      if (header.step >= 0 && header.textBytes <= each.cut->textCapacity)
+        copies.texts[i].assign(reinterpret_cast<const char *>(message->data() + sizeof(Header)), header.textBytes);
+    }
   }
+  std::erase_if(held, [](const HeldCopies &each) { return !each.any(); });
   return held;
 }
 
-namespace {
-/// What Replicas::holdings() says.
-struct Holdings {
-  std::array<int64_t, 2> own{-1, -1}, other{-1, -1};
-  std::array<std::string, 2> texts;
-
-  static std::optional<Holdings> read(std::string_view held) {
-    Holdings result;
-    auto number = [&](int64_t &value) {
-      if (held.size() < sizeof value)
-        return false;
-      std::memcpy(&value, held.data(), sizeof value);
-      held.remove_prefix(sizeof value);
-      return true;
-    };
-    for (std::array<int64_t, 2> *steps : {&result.own, &result.other})
-      for (int64_t &step : *steps)
-        if (!number(step))
-          return std::nullopt;
-    for (std::string &text : result.texts) {
-      int64_t bytes = 0;
-      if (!number(bytes) || bytes < 0 || static_cast<uint64_t>(bytes) > held.size())
-        return std::nullopt;
-      text = held.substr(0, static_cast<size_t>(bytes));
-      held.remove_prefix(static_cast<size_t>(bytes));
-    }
-    return result;
-  }
-  static std::optional<size_t> slotOf(const std::array<int64_t, 2> &steps, int64_t step) {
-    const auto found = std::find(steps.begin(), steps.end(), step);
-    return found == steps.end() ? std::nullopt : std::optional<size_t>(found - steps.begin());
-  }
-};
-} // namespace
-
 absl::StatusOr<std::optional<Replicas::Found>> Replicas::find(const GatherBytes &gather) {
-  DGC_ASSIGN_OR_RETURN(const std::vector<std::string> all, gather(holdings()));
-  std::vector<Holdings> held;
-  std::set<int64_t, std::greater<>> steps;
-  for (const std::string &each : all) {
-    std::optional<Holdings> read = Holdings::read(each);
-    if (!read)
-      return absl::InternalError("a worker says of its copies what is no such text");
-    steps.insert(read->own.begin(), read->own.end());
-    steps.insert(read->other.begin(), read->other.end());
-    held.push_back(*std::move(read));
-  }
-  steps.erase(-1);
-  for (const int64_t step : steps) {
-    Found found;
-    for (uint32_t of = 0; of < world; ++of)
-      if (Holdings::slotOf(held[of].own, step))
-        found.holders.push_back(of);
-      else if (Holdings::slotOf(held[behind(of)].other, step))
-        found.holders.push_back(behind(of));
-    if (found.holders.size() < world)
-      continue;
-    const Holdings &first = held[found.holders[0]];
-    const size_t slot = *Holdings::slotOf(found.holders[0] == 0 ? first.own : first.other, step);
-    std::optional<RunProgress> progress = progressOf(first.texts[slot]);
-    if (!progress || progress->state.step != step)
-      return absl::InternalError("a copy says of its run what is no such text");
-    found.progress = *std::move(progress);
+  DGC_ASSIGN_OR_RETURN(const std::vector<std::string> all, gather(toText(holdings())));
+  DGC_ASSIGN_OR_RETURN(const std::optional<WholeCopy> whole, newestWhole(all));
+  if (!whole)
+    return std::optional<Found>();
+  std::optional<RunProgress> progress = progressOf(whole->text);
+  if (!progress || progress->state.step != whole->step)
+    return absl::InternalError("a copy says of its run what is no such text");
+  if (Generation &mine = generations.back(); mine.number == whole->generation) {
     // The next copy does not take the place of this one.
-    auto has = [&](const Slot &slot) { return (stepOf(slot.own) == step) + (stepOf(slot.other) == step); };
-    current = has(slots[1]) > has(slots[0]) ? 1 : 0;
-    return found;
+    auto has = [&](const Slot &slot) {
+      return (stepOf(slot.own) == whole->step) + (stepOf(slot.other) == whole->step);
+    };
+    mine.current = has(mine.slots[1]) > has(mine.slots[0]) ? 1 : 0;
   }
-  return std::optional<Found>();
+  return Found{*whole, *std::move(progress)};
 }
 
 absl::Status Replicas::restore(const Found &found) {
   // What is not in the copies begins anew; what is loaded replaces the rest.
   DGC_RETURN_IF_ERROR(executor->initializeVariables([](const VariableView &) { return absl::OkStatus(); }));
-  for (uint32_t of = 0; of < world; ++of)
-    DGC_RETURN_IF_ERROR(give(of, found));
+  DGC_ASSIGN_OR_RETURN(const Cut *cut, cutFor(found.copy.world));
+  const std::vector<std::set<uint32_t>> needers = needersOf(*cut);
+  for (uint32_t of = 0; of < cut->world; ++of)
+    DGC_RETURN_IF_ERROR(give(of, *cut, found.copy, needers[of]));
   return absl::OkStatus();
 }
 
-/// Brings the share of a rank from the one that has it to those that need it.
-absl::Status Replicas::give(uint32_t of, const Found &found) {
-  const uint32_t holder = found.holders[of];
-  std::vector<uint32_t> group = needs[of];
-  if (!std::count(group.begin(), group.end(), holder)) {
-    group.push_back(holder);
-    std::sort(group.begin(), group.end());
+/// What two blocks of a tensor have in common; none where that is nothing.
+static std::optional<Slice> overlapOf(const Slice &a, const Slice &b) {
+  Slice both;
+  if (a.sizes.size() != b.sizes.size())
+    return std::nullopt;
+  for (size_t d = 0; d < a.sizes.size(); ++d) {
+    const int64_t first = std::max(a.offsets[d], b.offsets[d]);
+    const int64_t end = std::min(a.offsets[d] + a.sizes[d], b.offsets[d] + b.sizes[d]);
+    if (end <= first)
+      return std::nullopt;
+    both.offsets.push_back(first);
+    both.sizes.push_back(end - first);
   }
-  if (!std::count(group.begin(), group.end(), rank) || shareBytes[of] == 0)
+  return both;
+}
+
+/// The box within a block.
+static Slice within(const Slice &box, const Slice &block) {
+  Slice inner{{}, box.sizes};
+  for (size_t d = 0; d < box.offsets.size(); ++d)
+    inner.offsets.push_back(box.offsets[d] - block.offsets[d]);
+  return inner;
+}
+
+/// By rank of the copy: who of this epoch needs some of its share.
+std::vector<std::set<uint32_t>> Replicas::needersOf(const Cut &cut) const {
+  const artifact::Plan &plan = now().cut->plan;
+  std::map<std::string, std::vector<std::pair<uint32_t, Slice>>> given; // ranks and blocks, by the name of the part
+  for (const Shares::Given &each : cut.shares.given())
+    given[cut.nameOf(each)].emplace_back(each.rank, cut.blockOf(each));
+  std::vector<std::set<uint32_t>> needers(cut.world);
+  for (uint32_t v = 0; plan.variables() && v < plan.variables()->size(); ++v) {
+    const artifact::Variable &variable = *plan.variables()->Get(v);
+    const std::vector<VariablePart> parts = partsOf(variable);
+    for (uint32_t rank = 0; rank < plan.world_size(); ++rank) {
+      if (!belongs(variable.group(), groupOf(plan, rank)))
+        continue;
+      const Slice own = blockOfParts(plan, variable, rank);
+      for (const VariablePart &part : parts)
+        if (const auto blocks = given.find(part.name); blocks != given.end())
+          for (const auto &[of, block] : blocks->second)
+            if (overlapOf(block, own))
+              needers[of].insert(rank);
+    }
+  }
+  return needers;
+}
+
+absl::Status Replicas::give(uint32_t of, const Cut &cut, const WholeCopy &copy, std::set<uint32_t> needers) {
+  const artifact::Plan &plan = now().cut->plan;
+  const uint32_t rank = now().rank, holder = copy.holders[of];
+  const uint64_t bytes = cut.shareBytes[of];
+  needers.insert(holder);
+  if (!needers.contains(rank) || bytes == 0)
     return absl::OkStatus();
   const std::byte *held = nullptr;
   if (rank == holder)
-    for (const Slot &slot : slots) {
-      const std::vector<std::byte> &message = of == rank ? slot.own : slot.other;
-      if (stepOf(message) == found.progress.state.step)
-        held = message.data() + variablesAt();
-    }
-  if (group.size() == 1)
-    return unpackShare(of, held);
+    for (const Generation &each : generations)
+      for (const Slot &slot : each.slots) {
+        const std::vector<std::byte> &message = of == each.rank ? slot.own : slot.other;
+        const bool isOf = of == each.rank || of == (each.rank + each.cut->world - 1) % each.cut->world;
+        if (each.number == copy.generation && isOf && stepOf(message) == copy.step)
+          held = message.data() + sizeof(Header) + cut.textCapacity;
+      }
+  if (needers.size() == 1)
+    return unpackShare(of, cut, held);
   CollectiveDesc desc;
   desc.origin = str("the copy of rank ", of);
   desc.kind = CollectiveKind::Broadcast;
   desc.dtype = DType::U8;
-  desc.group = group;
-  desc.root = static_cast<uint32_t>(std::find(group.begin(), group.end(), holder) - group.begin());
+  desc.group.assign(needers.begin(), needers.end());
+  desc.root = static_cast<uint32_t>(std::distance(needers.begin(), needers.find(holder)));
   desc.src = desc.dst = stagingAt(plan);
-  desc.srcCount = desc.dstCount = shareBytes[of];
-  DGC_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedCollective> broadcast, transport->prepare(desc));
   std::byte *staging = transport->sharedArena().data() + desc.src;
-  if (held)
-    std::memcpy(staging, held, shareBytes[of]);
-  DGC_RETURN_IF_ERROR(broadcast->run());
-  return unpackShare(of, held ? held : staging);
+  const uint64_t room = now().cut->mostBytes();
+  std::vector<std::byte> received(held ? 0 : bytes);
+  // In pieces, as a share of fewer workers is larger than one of this plan.
+  std::unique_ptr<PreparedCollective> broadcast;
+  for (uint64_t at = 0; at < bytes; at += desc.srcCount) {
+    if (const uint64_t count = std::min(room, bytes - at); count != desc.srcCount) {
+      desc.srcCount = desc.dstCount = count;
+      DGC_ASSIGN_OR_RETURN(broadcast, transport->prepare(desc));
+    }
+    if (held)
+      std::memcpy(staging, held + at, desc.srcCount);
+    DGC_RETURN_IF_ERROR(broadcast->run());
+    if (!held)
+      std::memcpy(received.data() + at, staging, desc.srcCount);
+  }
+  return unpackShare(of, cut, held ? held : received.data());
 }
 
-/// Takes what this worker holds of the share of a rank.
-absl::Status Replicas::unpackShare(uint32_t of, const std::byte *variables) {
-  for (const Shares::Given &each : shares.given()) {
+/// Takes what this worker holds of a share.
+absl::Status Replicas::unpackShare(uint32_t of, const Cut &cut, const std::byte *variables) {
+  for (const Shares::Given &each : cut.shares.given()) {
     if (each.rank != of)
       continue;
     const std::byte *from = variables;
     variables += each.bytes;
-    const auto found = views.find({each.variable, each.part});
-    if (found == views.end() || localSlice(plan, *found->second.variable, rank).offsets != each.offsets)
+    const auto found = views.find(cut.nameOf(each));
+    if (found == views.end())
       continue;
     const VariableView &view = found->second;
-    if (view.slice.block.empty())
-      std::memcpy(view.memory.data(), from, each.bytes);
-    else
-      unpack(from, view.slice, sizeOf(view.dtype), view.memory.data());
+    const Slice block = cut.blockOf(each);
+    const std::optional<Slice> both = overlapOf(block, view.slice);
+    if (!both)
+      continue;
+    const size_t elementBytes = sizeOf(view.dtype);
+    std::vector<std::byte> elements(static_cast<size_t>(both->numElements()) * elementBytes);
+    copySliceOut(from, block.sizes, within(*both, block), elementBytes, elements.data());
+    copySliceIn(elements.data(), view.slice.extents(), within(*both, view.slice), elementBytes, view.memory.data());
     DGC_RETURN_IF_ERROR(executor->upload(view));
   }
   return absl::OkStatus();
 }
 
 void Replicas::forget() {
-  for (Slot &slot : slots) {
-    invalidate(slot.own);
-    invalidate(slot.other);
-  }
+  for (Generation &each : generations)
+    for (Slot &slot : each.slots) {
+      invalidate(slot.own);
+      invalidate(slot.other);
+    }
 }

@@ -3,28 +3,42 @@
 // Before a step each worker copies its share of the variables (Shares.h), and gets that of the rank before it. There is room for
 // two steps, so that a copy is whole while the next one is made. When a worker is lost the others say which copies they
 // have; all take the newest step of which every share is there, and give each other what they need.
+//
+// Where the number of workers changes, copies begin a generation. Those of the one before stay until there is a whole copy of
+// the new one, and are cut anew when the job goes on from them.
 #pragma once
 
 #include "runtime/driver/Checkpoints.h"
 #include "runtime/driver/Gather.h"
+#include "runtime/driver/Holdings.h"
 #include "runtime/driver/Shares.h"
 
 #include <array>
+#include <functional>
+#include <list>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace dgc::rt {
 
 class Replicas {
 public:
+  /// The plan of the job for a number of workers; it lives as long as this.
+  using PlanOf = std::function<absl::StatusOr<const artifact::Plan *>(uint32_t workers)>;
+
   /// Bytes that a worker needs in its shared arena, behind those of the plan, for the copies that it sends.
   static uint64_t stagingBytes(const artifact::Plan &plan);
   /// The channel that they are sent on; those of plans are below it.
   static constexpr uint32_t kChannel = 256;
 
-  Replicas(const artifact::Plan &plan, uint32_t rank);
+  explicit Replicas(PlanOf planOf) : planOf(std::move(planOf)) {}
 
-  /// The workers have connected, for the first time or anew. Both outlive this epoch.
+  /// This worker is `rank` of that many from now on. `generation`: 0 where these never change, else a number that all workers
+  /// have in common and that was not used before.
+  absl::Status begin(uint32_t rank, uint32_t world, uint32_t generation);
+
+  /// The workers have connected, for the first time or anew; after begin(). Both outlive this epoch.
   absl::Status attach(Executor &executor, Transport &transport);
 
   /// Neither is of use any more.
@@ -39,10 +53,10 @@ public:
 
   /// Which copies there are, of which step.
   struct Found {
-    std::vector<uint32_t> holders; // by rank: who has the share
+    WholeCopy copy;
     RunProgress progress;
   };
-  /// The newest step of which all shares are there; none where there is no such step. Every rank calls it.
+  /// The newest step of which all shares are there; none where there is no such step. Every rank calls it, after begin().
   absl::StatusOr<std::optional<Found>> find(const GatherBytes &gather);
   /// Gives the variables of this worker the values that they had there. Every rank calls it, after attach().
   absl::Status restore(const Found &found);
@@ -50,6 +64,21 @@ public:
   void forget();
 
 private:
+  /// How a plan cuts the variables into shares.
+  struct Cut {
+    explicit Cut(const artifact::Plan &plan);
+    /// The block of a given part, without stacked dimensions.
+    Slice blockOf(const Shares::Given &given) const;
+    std::string nameOf(const Shares::Given &given) const;
+    size_t messageBytes(uint32_t of) const;
+    size_t mostBytes() const; // of any message
+
+    const artifact::Plan &plan;
+    const uint32_t world;
+    const Shares shares;
+    std::vector<uint64_t> shareBytes; // by rank
+    size_t textCapacity;
+  };
   /// A share, as it is sent: Header, text, variables.
   struct Header {
     int64_t step = -1; // -1: not whole
@@ -58,29 +87,33 @@ private:
   struct Slot {
     std::vector<std::byte> own, other; // messages of this rank and of the one before it
   };
-  uint32_t before(uint32_t of) const { return (of + world - 1) % world; }
-  uint32_t behind(uint32_t of) const { return (of + 1) % world; }
-  size_t messageBytes(uint32_t of) const { return sizeof(Header) + textCapacity + shareBytes[of]; }
-  size_t variablesAt() const { return sizeof(Header) + textCapacity; }
+  struct Generation {
+    uint32_t number;
+    const Cut *cut;
+    uint32_t rank; // of this worker
+    std::array<Slot, 2> slots;
+    size_t current = 0; // the slot that was written last
+    bool holdsAny() const;
+  };
+  absl::StatusOr<const Cut *> cutFor(uint32_t world);
+  uint32_t before(uint32_t of) const { return (of + now().cut->world - 1) % now().cut->world; }
+  uint32_t behind(uint32_t of) const { return (of + 1) % now().cut->world; }
+  const Generation &now() const { return generations.back(); }
   absl::Status fill(std::span<std::byte> message, const RunProgress &progress) const;
-  absl::Status give(uint32_t of, const Found &found);
-  absl::Status unpackShare(uint32_t of, const std::byte *variables);
-  std::string holdings() const;
+  /// Brings a share from the one that has it to those that need some of it.
+  absl::Status give(uint32_t of, const Cut &cut, const WholeCopy &copy, std::set<uint32_t> needers);
+  std::vector<std::set<uint32_t>> needersOf(const Cut &cut) const;
+  absl::Status unpackShare(uint32_t of, const Cut &cut, const std::byte *variables);
+  std::vector<HeldCopies> holdings() const;
 
-  const artifact::Plan &plan;
-  const uint32_t rank, world;
-  const Shares shares;
-  std::vector<uint64_t> shareBytes; // by rank
-  size_t textCapacity;
-  /// Who needs the share of a rank: those that hold a block of it.
-  std::vector<std::vector<uint32_t>> needs;
-  std::array<Slot, 2> slots;
-  size_t current = 0; // the slot that was written last
+  PlanOf planOf;
+  std::map<uint32_t, std::unique_ptr<Cut>> cuts; // by the number of workers
+  std::list<Generation> generations;             // the last one is that of now
 
   // Of this epoch.
   Executor *executor = nullptr;
   Transport *transport = nullptr;
-  std::map<std::pair<uint32_t, uint32_t>, VariableView> views; // by variable and part
+  std::map<std::string, VariableView> views; // parts by name
   std::vector<VariableView> share;
   std::unique_ptr<PreparedCollective> send;
   std::array<std::unique_ptr<PreparedCollective>, 2> receives; // by slot

@@ -33,6 +33,7 @@ private:
   absl::Status openLog();
   absl::Status reserveOutputs();
   absl::Status chooseCheckpoint();
+  absl::Status enterReplicas();
   absl::Status findCopies();
   absl::Status restore();
   void keep();
