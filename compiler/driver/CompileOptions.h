@@ -100,7 +100,9 @@ struct CompileOptions {
     b("server-target", o.serverTarget, "TARGET",
       "What parameter servers run on if workers run on GPUs: cpu (default), x86-64-v3, x86-64-v4, or the target");
     b("batch", o.batch, "N", "The global batch: in place of ? or of the number in the model");
-    b("mesh", o.mesh, "AXIS=N,..", "Axes of the mesh and their sizes, as in data=2");
+    b("mesh", o.mesh, "AXIS=N,..",
+      "Axes of the mesh and their sizes, as in data=2. With several sizes of one axis, as in data=2:4, data=1+2+4 or "
+      "data=* (1:8), the artifact has a plan for each");
     b("strategy", o.strategy, "NAME[=ARG],..", "How to distribute over the mesh: a list of those below");
     b("staleness", o.staleness, "K",
       "Of async-parameter-server: a step begins when all but the last K steps before it are applied. 0: the same as "

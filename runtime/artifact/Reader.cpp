@@ -4,6 +4,8 @@
 #include "runtime/artifact/Check.h"
 #include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/PlanCheck.h"
+#include "runtime/artifact/PlanRange.h"
+#include "runtime/artifact/SealedFile.h"
 #include "runtime/artifact/Spelling.h"
 #include "runtime/artifact/Structure.h"
 #include "runtime/artifact/Writer.h"
@@ -14,49 +16,15 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
 using namespace dgc;
 using namespace dgc::rt;
 
-namespace dgc::rt {
-absl::StatusOr<std::unique_ptr<Artifact>> adoptSealed(int fd, uint64_t size, std::string_view name,
-                                                      const Signers &signers);
-} // namespace dgc::rt
-
-/// An artifact of the largest size, and its signature.
-static constexpr uint64_t kMaxFileBytes = maxArtifactBytes + kSignatureTrailerBytes;
-
-static absl::Status writeAll(int fd, const uint8_t *data, size_t size) {
-  while (size) {
-    ssize_t n = ::write(fd, data, size);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      return errnoStatus(errno, "cannot copy into memory");
-    data += n;
-    size -= static_cast<size_t>(n);
-  }
-  return absl::OkStatus();
-}
-
-static absl::StatusOr<int> memoryFile(const char *name) {
-  int fd = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0 || ::fchmod(fd, 0600) != 0)
-    return errnoStatus(errno, "cannot create a file in memory");
-  return fd;
-}
-
-static absl::Status seal(int fd) {
-  constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
-  return ::fcntl(fd, F_ADD_SEALS, seals) == 0 ? absl::OkStatus() : errnoStatus(errno, "cannot seal the copy");
-}
-
 absl::StatusOr<int> dgc::rt::sealedCopy(std::span<const std::byte> bytes, const char *name) {
   DGC_ASSIGN_OR_RETURN(int fd, memoryFile(name));
-  absl::Status s = writeAll(fd, reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+  absl::Status s = writeAll(fd, {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
   if (s.ok())
     s = seal(fd);
   if (s.ok())
@@ -117,6 +85,8 @@ absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::adoptSealed(int fd, uint64_t 
       return errnoStatus(errno, str(name, ": cannot map"));
     result->mapped = {static_cast<const uint8_t *>(memory), size};
   }
+  if (isPlanRange(result->mapped))
+    return withExitCode(annotate(refuseRange(result->mapped), name), ExitCode::BadArtifact);
   const SignedBytes file = splitSignature(result->mapped);
   result->bytes = file.artifact;
   if (file.signature)
@@ -185,22 +155,17 @@ absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::loadBytes(std::span<const uin
   return adoptSealed(fd, bytes.size(), name, signers);
 }
 
-/// Copies the open file `in` to `out`; at most kMaxFileBytes + 1 MiB.
-static absl::StatusOr<uint64_t> copyFile(int in, int out) {
-  std::vector<uint8_t> chunk(size_t{1} << 20);
-  uint64_t total = 0;
-  while (total <= kMaxFileBytes) {
-    ssize_t n = ::read(in, chunk.data(), chunk.size());
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      return errnoStatus(errno, "cannot read");
-    if (n == 0)
-      break;
-    DGC_RETURN_IF_ERROR(writeAll(out, chunk.data(), static_cast<size_t>(n)));
-    total += static_cast<uint64_t>(n);
-  }
-  return total;
+/// Copies the open file `in` to `out`: all of an artifact, with a byte more than is accepted where it is too large, or
+/// the beginning of a range.
+static absl::StatusOr<uint64_t> copyArtifact(int in, int out) {
+  std::vector<uint8_t> start(kMaxRangeTableBytes);
+  DGC_ASSIGN_OR_RETURN(const size_t size, readFull(in, start));
+  start.resize(size);
+  DGC_RETURN_IF_ERROR(writeAll(out, start));
+  if (size < kMaxRangeTableBytes || isPlanRange(start))
+    return size;
+  DGC_ASSIGN_OR_RETURN(const uint64_t rest, copyFile(in, out, kMaxFileBytes + 1 - size));
+  return size + rest;
 }
 
 absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::load(const std::string &path, const Signers &signers) {
@@ -212,7 +177,7 @@ absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::load(const std::string &path,
     ::close(in);
     return out.status();
   }
-  absl::StatusOr<uint64_t> size = copyFile(in, *out);
+  absl::StatusOr<uint64_t> size = copyArtifact(in, *out);
   ::close(in);
   absl::Status s = size.status();
   if (s.ok() && *size > kMaxFileBytes)

@@ -1,7 +1,11 @@
 #include "tools/dgc-compile/Outputs.h"
+#include "runtime/artifact/PlanRange.h"
 #include "runtime/executor/PlannedMemory.h"
+#include "runtime/telemetry/Progress.h"
 #include "runtime/telemetry/Report.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dgc::tool {
@@ -60,9 +64,28 @@ bool Outputs::describe(const rt::Artifact &artifact) {
   return succeeds(page->replace([&](rt::WritableFile &to) { return to.write(html); }));
 }
 
-bool Outputs::write(std::vector<uint8_t> &plan) {
-  return (!signer || succeeds(signer->sign(plan))) &&
-         succeeds(file->replace([&](rt::WritableFile &to) { return to.write(std::as_bytes(std::span(plan))); }));
+bool Outputs::sign(std::vector<uint8_t> &plan) const { return !signer || succeeds(signer->sign(plan)); }
+
+bool Outputs::write(const std::vector<uint8_t> &plan) {
+  return succeeds(file->replace([&](rt::WritableFile &to) { return to.write(std::as_bytes(std::span(plan))); }));
+}
+
+bool Outputs::write(const std::vector<std::vector<uint8_t>> &plans, double seconds) {
+  const std::vector<std::span<const uint8_t>> artifacts(plans.begin(), plans.end());
+  if (!succeeds(file->replace([&](rt::WritableFile &to) { return rt::writeRange(to, artifacts); }))) {
+    return false;
+  }
+  uint64_t total = 0;
+  llvm::errs() << "a range of " << rt::counted(static_cast<int64_t>(plans.size()), "plan") << ", compiled in "
+               << llvm::formatv("{0:f1} s:\n", seconds);
+  for (const std::vector<uint8_t> &plan : plans) {
+    const uint32_t workers = artifact::GetPlan(plan.data())->world_size();
+    const std::string name = rt::counted(workers, "worker");
+    llvm::errs() << "  " << llvm::left_justify(name, 16) << rt::formatBytes(plan.size()) << "\n";
+    total += plan.size();
+  }
+  llvm::errs() << "  " << llvm::left_justify("total", 16) << rt::formatBytes(total) << "\n";
+  return true;
 }
 
 bool Outputs::write(mlir::ModuleOp module) {

@@ -18,7 +18,7 @@ namespace dgc::tool {
 /// Prints what is wrong, if anything is; whether nothing is.
 bool succeeds(const absl::Status &status);
 
-/// What is written, and by whom a plan is signed.
+/// What is written, and by whom plans are signed.
 struct Outputs {
   std::string path;
   std::optional<rt::OutputFile> file, page;
@@ -32,8 +32,12 @@ struct Outputs {
   bool open(const std::string &pagePath, const std::vector<Input> &inputs);
   /// Prints what workers need, and writes the page about a plan. False, with a message, when it cannot.
   bool describe(const rt::Artifact &artifact);
-  /// Replaces the output by a plan, which is signed first if there is a signer. False, with a message, when it cannot.
-  bool write(std::vector<uint8_t> &plan);
+  /// Signs a plan if there is a signer. False, with a message, when it cannot.
+  bool sign(std::vector<uint8_t> &plan) const;
+  /// Replaces the output by a plan. False, with a message, when it cannot.
+  bool write(const std::vector<uint8_t> &plan);
+  /// The same with a range of plans, and prints how large they are.
+  bool write(const std::vector<std::vector<uint8_t>> &plans, double seconds);
   /// The same with the text of a program.
   bool write(mlir::ModuleOp module);
 };

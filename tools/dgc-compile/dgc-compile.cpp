@@ -1,24 +1,21 @@
 // dgc-compile: from a model to an artifact.
 
-#include "compiler/driver/Compile.h"
+#include "compiler/driver/MeshRange.h"
 #include "compiler/driver/ParsedModel.h"
 #include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
 #include "compiler/import/ProgramSummary.h"
-#include "compiler/verify/CheckCompiled.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
-#include "passes/analysis/SizeDecisions.h"
-#include "runtime/artifact/Reader.h"
-#include "runtime/artifact/Spelling.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Limits.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Version.h"
 #include "runtime/telemetry/TaskLine.h"
+#include "tools/dgc-compile/Compilation.h"
 #include "tools/dgc-compile/Outputs.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -29,6 +26,7 @@
 #include <optional>
 
 namespace cl = llvm::cl;
+using dgc::tool::Compilation;
 using dgc::tool::Outputs;
 using dgc::tool::succeeds;
 
@@ -82,7 +80,8 @@ public:
     });
   }
 
-  dgc::CompileOptions options;
+  dgc::CompileOptions options; // with the first of the meshes
+  dgc::MeshRange meshes;
 
 private:
   template <class T> struct ParserOf {
@@ -92,6 +91,7 @@ private:
     flags.push_back(std::make_unique<cl::opt<T, /*ExternalStorage=*/true, typename ParserOf<T>::Type>>(
         llvm::StringRef(name), cl::desc(help), cl::value_desc(value), cl::location(field), cl::cat(category)));
   }
+  void add(const char *name, dgc::MeshShape &, const char *value, const char *help) { add(name, meshes, value, help); }
   void add(const char *name, std::vector<std::string> &field, const char *value, const char *help) {
     flags.push_back(std::make_unique<cl::list<std::string, std::vector<std::string>>>(
         llvm::StringRef(name), cl::desc(help), cl::value_desc(value), cl::location(field), cl::CommaSeparated,
@@ -183,44 +183,6 @@ static dgc::CompileReports reportsOfFlags() {
   return reports;
 }
 
-static int printOptions(const dgc::CompilePlan &plan) {
-  for (const dgc::PlannedOption &option : plan.describe()) {
-    llvm::outs() << dgc::rt::optionText(option.name, option.value, option.origin) << "\n";
-  }
-  return 0;
-}
-
-/// Compiles the module and writes what was asked for, if it computes `reference`, where there is one. Gives the exit
-/// status.
-static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::CompilePlan &plan,
-                     const dgc::CompileReports &reports, std::optional<dgc::ModelText> &reference) {
-  if (plan.asked.to != dgc::Phase::Artifact) {
-    if (failed(dgc::runPhases(module, plan, reports))) {
-      return 1;
-    }
-    return outputs.write(module) ? 0 : 2;
-  }
-  mlir::FailureOr<dgc::Artifact> compiled = dgc::compile(module, plan, reports);
-  if (failed(compiled)) {
-    return 1;
-  }
-  if (outputs.path == "-" && llvm::outs().is_displayed()) {
-    llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
-    return 2;
-  }
-  absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact =
-      dgc::rt::loadBytes(compiled->bytes, "the compiled plan");
-  if (!succeeds(artifact.status())) {
-    return 2;
-  }
-  if (reference) {
-    if (const int code = dgc::checkCompiled(*reference, plan, module, *artifact, compiled->bytes); code != 0) {
-      return code;
-    }
-  }
-  return outputs.describe(**artifact) && outputs.write(compiled->bytes) ? 0 : 2;
-}
-
 /// Reserves what is written, so that no work is done for a file that cannot be, and reads the key of --sign; reports what
 /// fails.
 static bool openOutputs(Outputs &outputs, const std::string &reportPath, const std::string &keyPath) {
@@ -282,6 +244,20 @@ static bool checkPhases(const dgc::CompileOptions &options) {
   return true;
 }
 
+/// A range is one artifact; what else is written is of one plan. False, with a message, where it is asked for.
+static bool checkRange(const dgc::MeshRange &range, const dgc::CompileOptions &options) {
+  const char *flag = options.to != dgc::Phase::Artifact ? "--compile-to writes the program"
+                     : !report.empty()                  ? "--report shows the schedule"
+                     : !dumpPhasesTo.empty()            ? "--dump-phases-to writes the programs"
+                                                        : nullptr;
+  if (range.isRange && flag) {
+    llvm::errs() << "dgc-compile: " << flag << " of one plan, and --mesh " << range.text()
+                 << " has several: give one, as in --mesh " << options.mesh.text() << "\n";
+    return false;
+  }
+  return true;
+}
+
 /// Null, with a message, where it cannot be read.
 static std::unique_ptr<llvm::MemoryBuffer> openInput(const std::string &path) {
   std::string error;
@@ -290,27 +266,6 @@ static std::unique_ptr<llvm::MemoryBuffer> openInput(const std::string &path) {
     llvm::errs() << "dgc-compile: " << error << "\n";
   }
   return file;
-}
-
-/// Plans a compilation and prints its options, or compiles. With `reference` a plan is compared with that, whose text is
-/// `text`. Gives the exit status.
-static int planAndCompile(Outputs &outputs, dgc::ParsedModel &model, const dgc::CompileOptions &options,
-                          const dgc::CompileReports &reports, dgc::ParsedModel *reference, llvm::StringRef text) {
-  mlir::FailureOr<dgc::CompilePlan> plan = dgc::planCompilation(model.module(), options);
-  if (failed(plan)) {
-    return 2;
-  }
-  if (!outputs.file) {
-    return printOptions(*plan);
-  }
-  std::optional<dgc::ModelText> compared; // as it is before the compilation, which changes the module
-  if (reference) {
-    compared = dgc::ModelText{reference->module().clone(), text, outputs.areShrunk};
-  }
-  if (outputs.areShrunk) {
-    dgc::recordSizeDecisions(model.module());
-  }
-  return compileTo(outputs, model.module(), *plan, reports, compared);
 }
 
 /// What is said of a program; --loss and --optimizer need each other.
@@ -369,12 +324,16 @@ static int run() {
   Outputs outputs;
   outputs.path = output; // linking resets the options of the command line
   dgc::CompileOptions options = planFlags.options;
+  const dgc::MeshRange range = planFlags.meshes;
+  if (!range.meshes.empty()) {
+    options.mesh = range.meshes.front();
+  }
   const bool isVerified = verifies, onlyPrints = printOptionsFlag();
   const std::string reportPath = report, otherPath = against, keyPath = signKey;
   options.withSemantics |= isVerified;
   outputs.areShrunk = shrink;
   const std::optional<dgc::import::ImportOptions> imports = importOptionsOfFlags(options);
-  if (!imports || !checkPhases(options)) {
+  if (!imports || !checkPhases(options) || !checkRange(range, options)) {
     return 2;
   }
   if (inspects) {
@@ -400,13 +359,15 @@ static int run() {
   if (!model.module()) {
     return 1;
   }
+  Compilation compilation{outputs, model, reports, isVerified ? &model : nullptr, text};
   if (!other) {
-    return planAndCompile(outputs, model, options, reports, isVerified ? &model : nullptr, text);
+    return compilation.run(options, range);
   }
   dgc::ParsedModel reference(registry, std::move(other), [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
     return dgc::import::readModel(sources, context, {imports->training, {}, imports->signature, imports->blocks});
   });
-  return reference.module() ? planAndCompile(outputs, model, options, reports, &reference, text) : 1;
+  compilation.reference = &reference;
+  return reference.module() ? compilation.run(options, range) : 1;
 }
 
 int main(int argc, char **argv) {

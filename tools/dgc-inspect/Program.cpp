@@ -2,6 +2,7 @@
 #include "tools/dgc-inspect/Program.h"
 
 #include "compiler/import/Format.h"
+#include "runtime/artifact/PlanRange.h"
 #include "runtime/artifact/dgcx_generated.h"
 #include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
@@ -24,7 +25,8 @@ bool dgc::tool::isProgram(const std::string &path) {
   char start[8] = {};
   const size_t size = (*file)->size();
   if (size < sizeof start || !(*file)->readAt(0, std::as_writable_bytes(std::span(start))).ok() ||
-      std::memcmp(start + 4, artifact::PlanIdentifier(), 4) == 0)
+      std::memcmp(start + 4, artifact::PlanIdentifier(), 4) == 0 ||
+      rt::isPlanRange({reinterpret_cast<const uint8_t *>(start), sizeof start}))
     return false;
   std::string content(size, '\0');
   return (*file)->readAt(0, std::as_writable_bytes(std::span(content))).ok() &&

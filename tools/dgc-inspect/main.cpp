@@ -24,6 +24,8 @@ static int fail(rt::ExitCode code, const std::string &message) {
   return static_cast<int>(code);
 }
 
+static int fail(const absl::Status &status) { return fail(rt::exitCodeOf(status), std::string(status.message())); }
+
 /// Writes all of it to standard output. Gives the exit status.
 static int write(const std::string &text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
@@ -42,14 +44,17 @@ static int inspectFlight(const std::string &dir, bool before, bool json, size_t 
 int main(int argc, char **argv) {
   std::string path, report;
   bool json = false, steps = false, before = false;
+  uint32_t workers = 0;
   size_t last = 10;
   std::vector<std::string> flags;
   CLI::App app{
       "Prints what is in an artifact of dgc-compile, or in a program of StableHLO or ONNX and what of it is not "
-      "supported. Nothing of it is executed. Of a folder with the checkpoints of a job: what its workers did last.",
+      "supported. Nothing of it is executed. Of a range of plans: which it has. Of a folder with the checkpoints of a "
+      "job: what its workers did last.",
       "dgc-inspect"};
   app.set_version_flag("--version", "dgc-inspect " DGC_VERSION);
-  app.footer("Examples:\n  dgc-inspect mnist_mlp.dgcx --steps\n  dgc-inspect step.mlirbc\n  dgc-inspect "
+  app.footer("Examples:\n  dgc-inspect mnist_mlp.dgcx --steps\n  dgc-inspect range.dgcx --workers 3\n  dgc-inspect "
+             "step.mlirbc\n  dgc-inspect "
              "checkpoints/\n\nExit codes: 0 done, 1 something "
              "of the program is not supported, 2 wrong use, 3 the artifact is damaged or fails a check, 4 it cannot be "
              "read, 7 a program, and dgc-compile is not installed.");
@@ -60,6 +65,10 @@ int main(int argc, char **argv) {
   app.add_flag("--steps", steps, "The schedule of each program as well");
   app.add_option("--report", report, "Write a page for a browser instead: schedule, memory, communication, variables")
       ->type_name("FILE.html");
+  app.add_option("--workers", workers,
+                 "Of a range of plans: the plan for so many workers, in place of a list of the plans")
+      ->type_name("N")
+      ->check(CLI::Range(1, 65536));
   app.add_option("--last", last, "Of a folder: how many ops that began last, of all workers")
       ->type_name("N")
       ->capture_default_str();
@@ -89,33 +98,42 @@ int main(int argc, char **argv) {
     return fail(rt::ExitCode::Usage, std::string(error.what()) + "; see dgc-inspect --help");
   }
   if (std::error_code error; std::filesystem::is_directory(path, error)) {
-    if (steps || !report.empty() || !flags.empty())
+    if (steps || workers || !report.empty() || !flags.empty())
       return fail(rt::ExitCode::Usage, path + " is a folder: --json, --last and --before go with it");
     return inspectFlight(path, before, json, last);
   }
   if (before || app.count("--last"))
     return fail(rt::ExitCode::Usage, path + " is no folder: leave --last and --before away");
   if (tool::isProgram(path)) {
-    if (steps || !report.empty())
+    if (steps || workers || !report.empty())
       return fail(rt::ExitCode::Usage,
-                  path + " is a program, which has no schedule yet: leave --steps and --report away");
+                  path + " is a program, which has no schedule yet: leave --steps, --report and --workers away");
     if (json)
       flags.emplace_back("--json");
     const absl::Status status = tool::describeProgram(path, flags);
-    return fail(rt::exitCodeOf(status), std::string(status.message()));
+    return fail(status);
   }
   if (!flags.empty())
     return fail(rt::ExitCode::Usage,
                 path + " is no program of StableHLO or ONNX: leave --signature and --input-shape away");
-  auto artifact = rt::load(path);
+  auto range = rt::PlanRange::open(path);
+  if (!range.ok())
+    return fail(range.status());
+  if (range->isRange() && !workers) {
+    if (steps || !report.empty())
+      return fail(rt::ExitCode::Usage,
+                  path + " is a range of plans, and --steps and --report show one: add --workers N");
+    return write(json ? tool::describeRangeAsJson(*range) : tool::describeRangeAsText(*range));
+  }
+  auto artifact = range->load(workers ? workers : range->sizes().front());
   if (!artifact.ok())
-    return fail(rt::exitCodeOf(artifact.status()), std::string(artifact.status().message()));
+    return fail(artifact.status());
   if (!report.empty() && path != "-" && report != "-" && rt::realDisk().isSame(report, path))
     return fail(rt::ExitCode::Usage, "--report " + report + " is the artifact itself; name another file");
   if (!report.empty()) {
     absl::Status written = rt::withExitCode(
         rt::writeFileAtomically(rt::realDisk(), report, rt::reportAsHtml(**artifact)), rt::ExitCode::BadData);
-    return written.ok() ? 0 : fail(rt::exitCodeOf(written), std::string(written.message()));
+    return written.ok() ? 0 : fail(written);
   }
   return write(json ? rt::describeAsJson(**artifact) : tool::describeAsText(**artifact, steps));
 }

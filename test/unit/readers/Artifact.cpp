@@ -1,6 +1,7 @@
-// Artifacts, and what prints them.
+// Artifacts, ranges of them, and what prints them.
 #include "runtime/artifact/Reader.h"
 
+#include "runtime/artifact/PlanRange.h"
 #include "runtime/artifact/PlanTraffic.h"
 #include "runtime/artifact/Structure.h"
 #include "runtime/artifact/Writer.h"
@@ -10,6 +11,7 @@
 #include "test/unit/readers/Reader.h"
 
 #include <cstring>
+#include <unistd.h>
 
 namespace dgc::rt::test {
 namespace {
@@ -48,7 +50,24 @@ bool read(std::span<const uint8_t> bytes) {
   return true;
 }
 
-const RegisteredReader reader("artifact", read);
+/// Ranges, and each plan of one.
+bool readRange(std::span<const uint8_t> bytes) {
+  const absl::StatusOr<int> file = sealedCopy(std::as_bytes(bytes), "range");
+  require(file.ok(), "the bytes are copied");
+  const absl::StatusOr<PlanRange> range = PlanRange::open(str("/proc/self/fd/", *file));
+  ::close(*file);
+  if (!range.ok())
+    return false;
+  size_t loaded = 0;
+  for (const uint32_t workers : range->sizes()) {
+    const auto plan = range->load(workers);
+    require(!plan.ok() || (*plan)->plan().world_size() == workers, "the plan is for as many workers as the table says");
+    loaded += plan.ok();
+  }
+  return loaded == range->sizes().size();
+}
+
+const RegisteredReader reader("artifact", read), ranges("plan_range", readRange);
 
 } // namespace
 } // namespace dgc::rt::test

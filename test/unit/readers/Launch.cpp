@@ -1,6 +1,6 @@
 // What starts a process: its environment, addresses.
-#include "runtime/net/Address.h"
 #include "runtime/cluster/Identity.h"
+#include "runtime/net/Address.h"
 #include "test/unit/readers/Reader.h"
 
 #include <charconv>

@@ -1,5 +1,6 @@
 // write_seeds FOLDER: what the writers of dgc make of small things, for fuzzers to begin with, in FOLDER/READER/seed-NAME. To be
 // run again where a format changes.
+#include "runtime/artifact/PlanRange.h"
 #include "runtime/base/FlightRecorder.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/ShardNames.h"
@@ -46,6 +47,20 @@ static void writeArtifacts() {
   addInitialSection(initial, 16, 1);
   writeArtifact("initial", std::move(initial));
   writeArtifact("stacked", stackedPlan());
+}
+
+static void writeRanges() {
+  fb::PlanT three = samplePlan();
+  three.world_size = three.mesh[0]->size = 3;
+  three.global_batch = three.programs[0]->inputs[0]->global_shape[0] = 6;
+  const auto first = finishPlan(samplePlan()), second = finishPlan(std::move(three));
+  require(first.status());
+  require(second.status());
+  const auto one = packRange({*first}), two = packRange({*first, *second});
+  require(one.status());
+  require(two.status());
+  write("plan_range", "one", textOf(*one));
+  write("plan_range", "two", textOf(*two));
 }
 
 static void writeArrays() {
@@ -208,6 +223,7 @@ int main(int argc, char **argv) {
   folder = argv[1];
   fs::create_directories(folder);
   writeArtifacts();
+  writeRanges();
   writeArrays();
   writeCheckpoints();
   writeFlightLog();

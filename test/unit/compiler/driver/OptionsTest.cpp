@@ -1,4 +1,5 @@
 #include "compiler/driver/CompileOptions.h"
+#include "compiler/driver/MeshRange.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
@@ -93,6 +94,53 @@ TEST(Options, TextsThatMeanNothingSayWhatIsExpected) {
   EXPECT_THAT(error, HasSubstr("8GiB"));
   EXPECT_FALSE(LinkModel::parse("data=1us:1GB/s,data=2us:1GB/s", error));
   EXPECT_THAT(error, HasSubstr("given twice"));
+}
+
+TEST(Options, AMeshMayHaveSeveralSizes) {
+  auto meshes = [](llvm::StringRef text) {
+    std::string error, result;
+    std::optional<MeshRange> range = MeshRange::parse(text, error);
+    if (!range)
+      return error;
+    EXPECT_EQ(range->text(), text);
+    for (const MeshShape &mesh : range->meshes)
+      result += mesh.text() + " ";
+    return result + (range->isRange ? "range" : "alone");
+  };
+  EXPECT_EQ(meshes(""), " alone");
+  EXPECT_EQ(meshes("data=4,model=2"), "data=4,model=2 alone");
+  EXPECT_EQ(meshes("data=2:4"), "data=2 data=3 data=4 range");
+  EXPECT_EQ(meshes("data=3:3"), "data=3 range");
+  EXPECT_EQ(meshes("stage=2, data = 1:2 ,model=2"), "stage=2,data=1,model=2 stage=2,data=2,model=2 range");
+  EXPECT_EQ(meshes("data=1+2+4:6+8"), "data=1 data=2 data=4 data=5 data=6 data=8 range");
+  EXPECT_EQ(meshes("data=*"), meshes("data=1:8"));
+  const std::string ascend = "sizes are from 1 on and ascend, as in 2:4 or 1+2+4", expected =
+                                                                                       "expected MIN:MAX, a list as in "
+                                                                                       "1+2+4, or * for 1:8";
+  EXPECT_EQ(meshes("data=4:2"), "mesh 'data=4:2': axis 'data': " + ascend);
+  EXPECT_EQ(meshes("data=0:2"), "mesh 'data=0:2': axis 'data': " + ascend);
+  EXPECT_EQ(meshes("data=1:2+2"), "mesh 'data=1:2+2': axis 'data': " + ascend);
+  for (std::string wrong :
+       {"data=2:", "data=:2", "data=2:x", "data=2:3:4", "data=2+", "data=2*", "data=2:99999999999999999999"})
+    EXPECT_EQ(meshes(wrong), "mesh '" + wrong + "': axis 'data': " + expected);
+  EXPECT_EQ(meshes("data=1:1024").substr(0, 14), "data=1 data=2 ");
+  for (std::string wrong : {"data=1:1025", "data=1+2:1025", "data=1:9223372036854775807"})
+    EXPECT_EQ(meshes(wrong), "mesh '" + wrong + "': axis 'data': at most 1024 sizes go into one artifact");
+  EXPECT_EQ(meshes("data=2:4,model=1:2"), "mesh 'data=2:4,model=1:2': only one axis may have several sizes; give the "
+                                          "others one, as in data=2:4,model=2");
+  EXPECT_THAT(meshes("data=2:4,model"), HasSubstr("expected NAME=NUMBER for each axis"));
+  EXPECT_THAT(meshes("=2:4"), HasSubstr("expected NAME=NUMBER for each axis"));
+}
+
+TEST(Options, AMeshCanBeTakenFromARange) {
+  auto without = [](llvm::StringRef text, size_t index) {
+    std::string error;
+    return MeshRange::parse(text, error)->without(index);
+  };
+  EXPECT_EQ(without("data=2:4", 0), "data=3:4");
+  EXPECT_EQ(without("data=2:4", 1), "data=2+4");
+  EXPECT_EQ(without("data=2:4", 2), "data=2:3");
+  EXPECT_EQ(without("stage=2,data=1+2+4:8,model=3", 3), "stage=2,data=1:2+4+6:8,model=3");
 }
 
 TEST(Options, PlacementsAreTheSameFromAFileAndAsText) {
