@@ -114,8 +114,9 @@ absl::Status JoinedCluster::start() {
 }
 
 absl::Status JoinedCluster::makeSegment() {
-  if (options.sharedBytes)
-    options.transport.sharedBytes = options.sharedBytes(options.worldSize);
+  if (options.sharedBytes) {
+    DGC_ASSIGN_OR_RETURN(options.transport.sharedBytes, options.sharedBytes(options.worldSize));
+  }
   auto made = SharedSegment::create(options.rank, options.worldSize, options.transport);
   if (!made.ok())
     return withExitCode(made.status(), ExitCode::Machine);

@@ -71,7 +71,7 @@ struct ClusterOptions {
   /// Where this process has the coordinator: between how many workers the job may go on with, whatever `restarts` is.
   std::optional<CoordinatorCore::Options::Sizes> elastic;
   /// TransportOptions::sharedBytes of a job of that many workers; null: those of `transport`.
-  std::function<uint64_t(int worldSize)> sharedBytes;
+  std::function<absl::StatusOr<uint64_t>(int worldSize)> sharedBytes;
   /// After the first error the process has this long to end by itself; then the
   /// control thread prints the error and ends it. 0: never.
   double abortGraceSeconds = 0.7;

@@ -384,10 +384,10 @@ void CoordinatorCore::tick() {
   if (now - start >= options.joinTimeout) {
     std::vector<uint32_t> absent = missing();
     if (options.elastic && epoch > 0)
-      return memberLost(static_cast<int>(absent.front()),
-                        absl::StrCat("did not join again within ",
-                                     static_cast<double>(options.joinTimeout) / kNsPerSecond, " s"),
-                        ExitCode::PeerFailed);
+      return memberLost(
+          static_cast<int>(absent.front()),
+          absl::StrCat("did not join again within ", static_cast<double>(options.joinTimeout) / kNsPerSecond, " s"),
+          ExitCode::PeerFailed);
     JobError e = clusterError(-1, absl::StrCat(ranksText(absent), " of ", members.size(), " did not join within ",
                                                static_cast<double>(options.joinTimeout) / kNsPerSecond,
                                                " s; start them, or raise --join-timeout",

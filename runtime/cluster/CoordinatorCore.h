@@ -184,9 +184,9 @@ private:
   uint64_t stepOfLoss = UINT64_MAX; ///< that the job was at when a worker was lost last
   JobError lastLoss;
   TimeNs lostAt = 0;
-  std::vector<Lost> lost; ///< since takeLost()
+  std::vector<Lost> lost;                        ///< since takeLost()
   std::map<ConnectionId, JoinMessage> newcomers; ///< that wait until all of the first workers are there
-  std::string lastMisfit; ///< of a worker that was turned away alone
+  std::string lastMisfit;                        ///< of a worker that was turned away alone
   int notes = 0;
   size_t everOpened = 0;
   bool ran = false;

@@ -92,7 +92,7 @@ std::optional<std::vector<HeldCopies>> dgc::rt::heldCopiesOf(std::string_view te
 }
 
 absl::StatusOr<std::optional<WholeCopy>> dgc::rt::newestWhole(const std::vector<std::string> &said) {
-  std::vector<std::vector<HeldCopies>> held; // by rank
+  std::vector<std::vector<HeldCopies>> held;                                    // by rank
   std::set<std::tuple<int64_t, uint32_t, uint32_t>, std::greater<>> candidates; // step, generation, world
   for (const std::string &each : said) {
     std::optional<std::vector<HeldCopies>> read = heldCopiesOf(each);

@@ -16,9 +16,9 @@ namespace dgc::rt {
 /// workers of a generation had the same numbers of workers and ranks when they made them.
 struct HeldCopies {
   uint32_t generation = 0;
-  uint32_t world = 0, rank = 0; // of the worker in that generation
+  uint32_t world = 0, rank = 0;                      // of the worker in that generation
   std::array<int64_t, 2> own{-1, -1}, other{-1, -1}; // steps, by slot; -1: none
-  std::array<std::string, 2> texts; // with the share of rank 0: what the run has beside variables
+  std::array<std::string, 2> texts;                  // with the share of rank 0: what the run has beside variables
 
   uint32_t before() const { return (rank + world - 1) % world; }
   /// The slot with the share that rank `of` had, at this step.

@@ -174,11 +174,11 @@ absl::Status Replicas::attach(Executor &executor, Transport &transport) {
   receives = {};
   if (mine.cut->world == 1)
     return absl::OkStatus();
-  DGC_ASSIGN_OR_RETURN(
-      send, transport.prepareSend(kChannel, static_cast<int>(behind(mine.rank)), arena.subspan(at, bytes)));
+  DGC_ASSIGN_OR_RETURN(send,
+                       transport.prepareSend(kChannel, static_cast<int>(behind(mine.rank)), arena.subspan(at, bytes)));
   for (size_t i = 0; i < mine.slots.size(); ++i) {
-    DGC_ASSIGN_OR_RETURN(receives[i], transport.prepareReceive(kChannel, static_cast<int>(before(mine.rank)),
-                                                               mine.slots[i].other));
+    DGC_ASSIGN_OR_RETURN(receives[i],
+                         transport.prepareReceive(kChannel, static_cast<int>(before(mine.rank)), mine.slots[i].other));
   }
   return absl::OkStatus();
 }
@@ -253,9 +253,7 @@ std::vector<HeldCopies> Replicas::holdings() const {
       const Slot &slot = each.slots[i];
       copies.own[i] = stepOf(slot.own);
       copies.other[i] = stepOf(slot.other);
-      const std::vector<std::byte> *message = each.rank == 0       ? &slot.own
-                                              : copies.before() == 0 ? &slot.other
-                                                                     : nullptr;
+      const std::vector<std::byte> *message = each.rank == 0 ? &slot.own : copies.before() == 0 ? &slot.other : nullptr;
       Header header;
       if (message)
         std::memcpy(&header, message->data(), sizeof header);

@@ -6,6 +6,7 @@
 #include "runtime/cluster/Identity.h"
 #include "runtime/servers/UpdateServer.h"
 #include "tools/dgc-run/Flags.h"
+#include "tools/dgc-run/JobLog.h"
 
 #include <functional>
 #include <optional>
@@ -13,8 +14,6 @@
 #include <vector>
 
 namespace dgc::tool {
-
-using Notice = std::function<void(std::string_view)>;
 
 /// Makes the identity of a process that TF_CONFIG lists one of a plan with asynchronous parameter servers: the chief is rank 0, the
 /// servers follow, and a worker, which has no rank, gets `flags.role`.

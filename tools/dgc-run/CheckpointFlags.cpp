@@ -122,6 +122,25 @@ void dgc::tool::addCheckpointFlags(CLI::App &app, Flags &flags) {
                   ->type_name("OP[@RANK]")
                   ->needs(dump)
                   ->group(group));
+  app.add_option_function<std::string>(
+         "--elastic",
+         [&flags](const std::string &text) {
+           const size_t colon = text.find(':');
+           int least = 0, most = 0;
+           if (colon == std::string::npos || !CLI::detail::lexical_cast(text.substr(0, colon), least) ||
+               !CLI::detail::lexical_cast(text.substr(colon + 1), most) || least < 1 || most < least || most > 1024)
+             throw CLI::ValidationError("--elastic: '" + text +
+                                        "' is not two numbers of workers, the fewest and the most, as in 2:8");
+           flags.elastic = {least, most};
+         },
+         "Go on with fewer workers when some are lost, from the copies of --replicas or the newest checkpoint, and "
+         "with "
+         "more when some join; the plan has to be for all these numbers (dgc-compile --mesh data=MIN:MAX). A worker "
+         "joins "
+         "with this flag and --coordinator, without --rank; --max-restarts lets dgc-run start others for those that "
+         "die")
+      ->type_name("MIN:MAX")
+      ->group(group);
   app.add_option("--max-restarts", flags.maxRestarts,
                  "When a worker dies, the others keep what they have, another one takes its place, and the job goes on "
                  "from the copies of --replicas or the newest checkpoint; at most so often")
@@ -132,11 +151,10 @@ void dgc::tool::addCheckpointFlags(CLI::App &app, Flags &flags) {
   auto *replicas =
       app.add_option("--replicas", run.replicas,
                      "How many other workers have a copy of each worker's share of the variables in memory, "
-                     "for --max-restarts: 0 or 1")
+                     "for --max-restarts and --elastic: 0 or 1")
           ->check(CLI::Range(0, 1))
           ->type_name("N")
           ->capture_default_str()
-          ->needs(app.get_option("--max-restarts"))
           ->group(group);
   app.add_option("--replicate-every", run.replicateEvery, "Make these copies before every so many steps")
       ->check(wholeNumber(1))

@@ -322,8 +322,13 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
 /// What the flags ask of standard input and output that cannot be; empty: nothing.
 static std::string contradiction(const Flags &flags) {
   const rt::RunOptions &run = flags.run;
-  if (flags.maxRestarts > 0 && run.checkpoint.empty() && run.replicas == 0)
-    return "--max-restarts: a job goes on from a checkpoint or from copies in memory: give --checkpoint DIR or "
+  if (flags.elastic && !run.feed.empty())
+    return "--elastic: a run on --feed is one call; leave it out";
+  if (run.replicas > 0 && flags.maxRestarts == 0 && !flags.elastic)
+    return "--replicas: a job goes on from copies after a loss: give --max-restarts N or --elastic MIN:MAX as well";
+  if ((flags.maxRestarts > 0 || flags.elastic) && run.checkpoint.empty() && run.replicas == 0)
+    return std::string(flags.elastic ? "--elastic" : "--max-restarts") +
+           ": a job goes on from a checkpoint or from copies in memory: give --checkpoint DIR or "
            "--replicas 1";
   if (run.load == "-" || run.loadWeights == "-")
     return std::string(run.load == "-" ? "--load" : "--load-weights") +

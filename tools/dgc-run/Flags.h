@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dgc::tool {
@@ -28,7 +29,8 @@ struct Flags {
   rt::CredentialFiles credentials;
   std::vector<std::string> signers; // files of public keys
   std::string sandbox = "auto";
-  int maxRestarts = 0; // of local workers
+  int maxRestarts = 0;                        // of local workers
+  std::optional<std::pair<int, int>> elastic; // the fewest and the most workers that the job goes on with
   bool dryRun = false;
   rt::MonitorOptions monitor;
   // The state of this process, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,

@@ -23,6 +23,8 @@
 #include "tools/dgc-run/Asynchronous.h"
 #include "tools/dgc-run/Call.h"
 #include "tools/dgc-run/Flags.h"
+#include "tools/dgc-run/JobLog.h"
+#include "tools/dgc-run/Plans.h"
 #include "tools/dgc-run/Security.h"
 
 #include <algorithm>
@@ -78,45 +80,6 @@ static int terminalOf(const RunOptions &run) { return isStdoutTaken(run) ? STDER
 static int shareOfCores(int workers) {
   int cores = static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, cores / workers);
-}
-
-static std::string digestBytes(const Artifact &artifact) {
-  return std::string(reinterpret_cast<const char *>(artifact.digest().data()), artifact.digest().size());
-}
-
-/// Replaces the log by `text` and a line with an error.
-static void writeLog(const std::string &path, std::string text, const std::string &message) {
-  LogEvent event{"error"};
-  event.message = message;
-  appendJson(event, text);
-  absl::Status written = path == "-" ? standardOutput()->write(text) : writeFileAtomically(realDisk(), path, text);
-  if (!written.ok())
-    toStderr(str("dgc-run: warning: --log-json: ", std::string(written.message()), "\n"));
-}
-
-/// Replaces the log by an empty one, so that nothing of an earlier job is left when the workers cannot begin. The
-/// worker that writes it reports why that is not possible.
-static void emptyLog(const std::string &path) {
-  if (path.empty() || path == "-" || !realDisk().isReplaceable(path))
-    return;
-  if (auto file = OutputFile::reserve(realDisk(), path); file.ok())
-    file->begin().status().IgnoreError();
-}
-
-/// Sees to it that the log of this job ends with an error when the worker that writes it was killed.
-static void endLog(const std::string &path, const std::string &message) {
-  if (path.empty())
-    return;
-  std::string text;
-  if (path != "-" && realDisk().exists(path) && realDisk().isReplaceable(path))
-    if (auto read = readFile(realDisk(), path); read.ok())
-      text = *std::move(read);
-  dropPartialLine(text);
-  size_t last = text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
-  std::string_view line = std::string_view(text).substr(last);
-  if (line.starts_with("{\"event\":\"end\"") || line.starts_with("{\"event\":\"error\""))
-    return;
-  writeLog(path, std::move(text), message);
 }
 
 /// What gRPC and UCX take in a process that meets others; they abort where they do not get it. `peers` are those that
@@ -197,9 +160,10 @@ static void watchWorkers(ClusterOptions &options, JobStatus &status) {
 }
 
 /// One worker of several: joins the others, runs, leaves.
-static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Artifact &artifact) {
+static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Artifact &artifact, Plans &plans) {
   const artifact::Plan &plan = artifact.plan();
-  if (identity.worldSize != static_cast<int>(plan.world_size()))
+  const bool isOneMore = joinsAsOneMore(flags);
+  if (!isOneMore && identity.worldSize != static_cast<int>(plan.world_size()))
     return withExitCode(absl::InvalidArgumentError(str("the plan is for ", plan.world_size(), " workers, but ",
                                                        identity.source == "--rank" ? "--world-size" : identity.source,
                                                        " says ", identity.worldSize, ": compile the model for ",
@@ -214,7 +178,8 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
     DGC_ASSIGN_OR_RETURN(monitor, startMonitor(flags, artifact));
   }
   WorkerFigures figures;
-  DGC_RETURN_IF_ERROR(sandboxFor(artifact, flags, identity.rank == 0));
+  // Of an elastic job any worker may come to be the first.
+  DGC_RETURN_IF_ERROR(sandboxFor(artifact, flags, identity.rank == 0 || flags.elastic));
   ClusterOptions options;
   DGC_ASSIGN_OR_RETURN(options.credentials, readCredentials(flags.credentials, processEnvironment()));
   DGC_ASSIGN_OR_RETURN(std::optional<MeetingPoint> meeting, meet(identity, options.credentials, flags.joinTimeout));
@@ -235,32 +200,47 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   options.joinTimeoutSeconds = flags.joinTimeout;
   options.stallTimeoutSeconds = flags.stallTimeout;
   options.stragglerFactor = flags.stragglerFactor;
-  options.planDigest = digestBytes(artifact);
+  options.planDigest = plans.digest();
   options.producer = plan.producer() ? plan.producer()->str() : "";
-  options.transport.sharedBytes = plan.shared_bytes();
-  if (flags.run.replicas > 0) {
-    options.transport.sharedBytes += Replicas::stagingBytes(plan);
+  const uint64_t staging = flags.run.replicas > 0 ? Replicas::stagingBytes(plan) : 0;
+  options.sharedBytes = [&](int workers) -> absl::StatusOr<uint64_t> {
+    DGC_ASSIGN_OR_RETURN(const Artifact *of, plans.of(static_cast<uint32_t>(workers)));
+    return of->plan().shared_bytes() + (flags.run.replicas > 0 ? Replicas::stagingBytes(of->plan()) : 0);
+  };
+  if (flags.run.replicas > 0)
     options.transport.channels = Replicas::kChannel + 1;
-  }
   options.restarts = flags.maxRestarts;
+  if (flags.elastic)
+    options.elastic = {flags.elastic->first, flags.elastic->second};
   options.transportName = flags.transport;
   options.stopsAtSteps = !flags.run.checkpoint.empty();
   options.notice = notice;
-  options.describeOp = [&](uint32_t op) { return describeOp(plan, op); };
+  std::atomic<const artifact::Plan *> described = &plan; // of this epoch
+  options.describeOp = [&](uint32_t op) { return describeOp(*described.load(), op); };
   options.figures = &figures;
   measurePeak(monitor.get(), artifact, flags);
   if (monitor)
     watchWorkers(options, monitor->status());
-  if (!options.launched)
+  if (isOneMore && !options.launched)
+    toStderr(str("dgc-run: one more worker of the job at ", identity.coordinator, "\n"));
+  else if (!options.launched)
     toStderr(str("dgc-run: rank ", identity.rank, " of ", identity.worldSize, ", from ", identity.source,
                  "; the workers meet at ", identity.coordinator, "\n"));
-  DGC_RETURN_IF_ERROR(checkClusterResources(1, flags.run.threads, plan.world_size() * options.transport.sharedBytes));
+  DGC_RETURN_IF_ERROR(checkClusterResources(1, flags.run.threads, plan.world_size() * (plan.shared_bytes() + staging)));
   taskLine = TaskLine::onTerminal(STDERR_FILENO); // before other threads write
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
   meeting.reset();
   Kept kept;
+  if (flags.elastic)
+    kept.planOf = [&](uint32_t workers) -> absl::StatusOr<const artifact::Plan *> {
+      DGC_ASSIGN_OR_RETURN(const Artifact *of, plans.of(workers));
+      return &of->plan();
+    };
+  const bool maySurvive = flags.maxRestarts > 0 || flags.elastic;
   flags.ran = true;
   for (;;) { // once more after each loss of a worker that the job survives
+    DGC_ASSIGN_OR_RETURN(const Artifact *current, plans.of(static_cast<uint32_t>(cluster->worldSize())));
+    described = &current->plan();
     WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
     context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
     context.gate = &cluster->gate();
@@ -270,14 +250,14 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
     context.status = monitor ? &monitor->status() : nullptr;
     context.kept = &kept;
     context.serving = serving ? &*serving : nullptr;
-    if (flags.maxRestarts > 0)
+    if (maySurvive)
       context.survives = [&](const absl::Status &error) { return cluster->survives(error); };
     if (const std::optional<Cluster::Loss> loss = cluster->loss())
       context.loss = WorkerLoss{loss->what, loss->at, loss->number};
     absl::StatusOr<RunEnd> end = catchExhaustion([&]() -> absl::StatusOr<RunEnd> {
-      if (flags.maxRestarts == 0) // else connections to other workers may be needed later
+      if (!maySurvive) // else connections to other workers may be needed later
         DGC_RETURN_IF_ERROR(dropNetwork(artifact, flags));
-      return runWorker(artifact, flags.run, context);
+      return runWorker(*current, flags.run, context);
     });
     const absl::Status status = end.ok() ? cluster->leave() : end.status();
     if (status.ok())
@@ -308,7 +288,7 @@ static void removeLeftoversOf(const artifact::Plan &plan, const RunOptions &run)
     OutputFile::reserve(realDisk(), path).status().IgnoreError(); // another job may write it by now
 }
 
-static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int argc, char **argv) {
+static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, const Plans &plans, int argc, char **argv) {
   if (flags.run.plan == "-")
     return usageError("a plan from standard input cannot be given to several "
                       "processes; write it to a file, or use "
@@ -316,17 +296,21 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   LauncherOptions options;
   options.worldSize = static_cast<int>(artifact.plan().world_size());
   options.command = workerCommand(argc, argv);
-  options.planDigest = digestBytes(artifact);
+  options.planDigest = plans.digest();
   options.joinTimeoutSeconds = flags.joinTimeout;
   options.stallTimeoutSeconds = flags.stallTimeout;
   options.stragglerFactor = flags.stragglerFactor;
   options.stopsAtSteps = !flags.run.checkpoint.empty();
   options.restarts = flags.maxRestarts;
+  if (flags.elastic)
+    options.elastic = {flags.elastic->first, flags.elastic->second};
   options.restarting = [&](int rank, int number) {
-    toStderr(str("dgc-run: restart ", number, " of ", flags.maxRestarts, ": another process takes the place of rank ",
-                 rank, "\n"));
+    toStderr(str("dgc-run: restart ", number, " of ", flags.maxRestarts, ": ",
+                 flags.elastic ? std::string("another worker is to join")
+                               : str("another process takes the place of rank ", rank),
+                 "\n"));
   };
-  options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message); };
+  options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message, notice); };
   DGC_RETURN_IF_ERROR(checkClusterResources(options.worldSize, 0, 0));
   emptyLog(flags.run.logJson);
   flags.ran = true;
@@ -378,7 +362,17 @@ static absl::Status becomeEvaluator(Flags &flags) {
 static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   flags.mayReplaceLog = mayReplaceLog(flags.run, realDisk());
   DGC_ASSIGN_OR_RETURN(const Signers signers, signersOf(flags));
-  DGC_ASSIGN_OR_RETURN(std::unique_ptr<Artifact> artifact, load(flags.run.plan, signers));
+  DGC_ASSIGN_OR_RETURN(Plans plans, Plans::open(flags, signers));
+  DGC_RETURN_IF_ERROR(plans.checkElastic(flags));
+  std::optional<Identity> identity;
+  if (joinsAsOneMore(flags)) {
+    identity = Identity{ClusterOptions::kNoRankYet, flags.elastic->second, *flags.coordinator, "--elastic"};
+  } else if (flags.role.empty()) {
+    DGC_ASSIGN_OR_RETURN(identity,
+                         resolveIdentity({flags.rank, flags.worldSize, flags.coordinator}, processEnvironment()));
+  }
+  DGC_ASSIGN_OR_RETURN(const uint32_t workers, plans.beginsWith(flags, identity));
+  DGC_ASSIGN_OR_RETURN(const Artifact *artifact, plans.of(workers));
   const absl::Status outputs = checkOutputs(artifact->plan(), flags.run, realDisk());
   flags.mayReplaceLog = outputs.ok();
   const int world = static_cast<int>(artifact->plan().world_size());
@@ -389,11 +383,6 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
     toStdout(summarize(artifact->plan()));
     toStdout(describeDevice(*artifact));
     return 0;
-  }
-  std::optional<Identity> identity;
-  if (flags.role.empty()) {
-    DGC_ASSIGN_OR_RETURN(identity,
-                         resolveIdentity({flags.rank, flags.worldSize, flags.coordinator}, processEnvironment()));
   }
   if (identity && flags.nproc && !identity->isEvaluator) {
     if (identity->worldSize > 1)
@@ -422,7 +411,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   flags.isFirst = !identity || identity->rank == 0;
   if (flags.isFirst)
     DGC_RETURN_IF_ERROR(outputs);
-  if (flags.run.replicas > 0 && (world == 1 || flags.transport == "in-process"))
+  if (flags.run.replicas > 0 && !flags.elastic && (world == 1 || flags.transport == "in-process"))
     return usageError(world == 1 ? "--replicas: the plan is for one worker, so no other can have a copy"
                                  : "--replicas: with --transport=in-process all workers are lost with the process");
   if (flags.run.replicas > 0 && artifact->plan().asynchronous())
@@ -430,10 +419,10 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
                       "copies of: give --checkpoint");
   if (identity && (identity->worldSize > 1 || world > 1)) {
     flags.run.threads = flags.threads.value_or(threadsOf(*identity));
-    return runMember(flags, *identity, *artifact);
+    return runMember(flags, *identity, *artifact, plans);
   }
   if (world > 1 && flags.transport != "in-process")
-    return launch(flags, *artifact, argc, argv);
+    return launch(flags, *artifact, plans, argc, argv);
   flags.run.threads = flags.threads.value_or(shareOfCores(world));
   // What the loader, libgomp and oneDNN take, which do not all look whether they got it.
   DGC_RETURN_IF_ERROR(
@@ -468,7 +457,7 @@ int main(int argc, char **argv) {
   taskLine.reset();
   if (!code.ok()) {
     if (flags.isFirst && !flags.ran && flags.mayReplaceLog && !flags.run.logJson.empty())
-      writeLog(flags.run.logJson, "", std::string(code.status().message()));
+      writeLog(flags.run.logJson, "", std::string(code.status().message()), notice);
     return report(code.status());
   }
   if (*code == 0 && lostOutput)

@@ -109,15 +109,15 @@ TEST(Elastic, TooFewWorkersEndTheJob) {
   job.rejoinAll();
   job.kill(1);
   EXPECT_THAT(job.error(0), HasSubstr("rank 1 (process 1001 on host1) died"));
-  EXPECT_THAT(job.workers[0]->notices, ElementsAre("1 worker is left, and --elastic asks for 2 at least: the job ends"));
+  EXPECT_THAT(job.workers[0]->notices,
+              ElementsAre("1 worker is left, and --elastic asks for 2 at least: the job ends"));
 }
 
 TEST(Elastic, WorkersForWhomThereIsNoRoomAreTurnedAwayAlone) {
   ElasticJob job(2, 1, 2);
   job.startAll();
   const int third = job.join();
-  EXPECT_EQ(job.error(third),
-            "process 1002 on more cannot join: the job has 2 workers, as many as --elastic allows");
+  EXPECT_EQ(job.error(third), "process 1002 on more cannot join: the job has 2 workers, as many as --elastic allows");
   EXPECT_EQ(job.state(0), State::Running);
   EXPECT_EQ(job.epochOf(0), 0u);
 }

@@ -1,0 +1,68 @@
+#include "tools/dgc-run/Plans.h"
+
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Status.h"
+
+using namespace dgc;
+using namespace dgc::rt;
+using namespace dgc::tool;
+
+absl::StatusOr<Plans> Plans::open(const Flags &flags, Signers signers) {
+  DGC_ASSIGN_OR_RETURN(PlanRange range, PlanRange::open(flags.run.plan, signers));
+  return Plans(std::move(range), std::move(signers));
+}
+
+std::string Plans::sizesText() const {
+  std::string text;
+  const std::vector<uint32_t> sizes = range.sizes();
+  for (size_t i = 0; i < sizes.size(); ++i)
+    text += str(i == 0 ? "" : i + 1 == sizes.size() ? " or " : ", ", sizes[i]);
+  return text;
+}
+
+absl::StatusOr<uint32_t> Plans::beginsWith(const Flags &flags, const std::optional<Identity> &identity) const {
+  if (!isRange())
+    return range.sizes().front();
+  if (flags.nproc)
+    return static_cast<uint32_t>(*flags.nproc);
+  if (identity)
+    return static_cast<uint32_t>(identity->worldSize);
+  if (flags.elastic)
+    return static_cast<uint32_t>(flags.elastic->second);
+  return usageError(str("the file has plans for ", sizesText(), " workers: say for how many, with --nproc"));
+}
+
+absl::StatusOr<const Artifact *> Plans::of(uint32_t workers) {
+  std::unique_ptr<Artifact> &plan = loaded[workers];
+  if (!plan) {
+    DGC_ASSIGN_OR_RETURN(plan, range.load(workers, signers));
+  }
+  return plan.get();
+}
+
+std::string Plans::digest() const {
+  const std::array<uint8_t, 32> bytes = range.digest();
+  return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
+}
+
+absl::Status Plans::checkElastic(const Flags &flags) {
+  if (!flags.elastic)
+    return absl::OkStatus();
+  const auto [least, most] = *flags.elastic;
+  if (!isRange())
+    return usageError(str("--elastic: the plan is for ", range.sizes().front(),
+                          " workers alone: compile it for each number, with dgc-compile --mesh data=", least, ":",
+                          most));
+  for (int workers = least; workers <= most; ++workers)
+    if (!range.has(static_cast<uint32_t>(workers)))
+      return usageError(str("--elastic ", least, ":", most, ": there is no plan for ", workers, " workers, but for ",
+                            sizesText(), ": give --elastic numbers of these, or compile the model for all"));
+  DGC_ASSIGN_OR_RETURN(const Artifact *any, of(static_cast<uint32_t>(most)));
+  if (any->plan().asynchronous())
+    return usageError(
+        "--elastic: to a plan with asynchronous parameter servers workers come and go anyway, with --role "
+        "worker");
+  if (flags.transport == "in-process")
+    return usageError("--elastic: with --transport=in-process all workers are lost with the process");
+  return absl::OkStatus();
+}
