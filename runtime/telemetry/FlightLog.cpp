@@ -201,7 +201,10 @@ static std::string describe(const FlightLog &log) {
     return text + ", before its first op\n";
   const FlightLog::Event &last = log.events.back();
   text += str(", at step ", last.step, ", ", log.nameOf(last));
-  if (const int64_t since = *log.lastSeen() - last.real; since >= 1'000'000)
+  // A file may have any times.
+  if (const auto since =
+          static_cast<int64_t>(static_cast<uint64_t>(*log.lastSeen()) - static_cast<uint64_t>(last.real));
+      since >= 1'000'000)
     text += absl::StrFormat(", for %.3f s", static_cast<double>(since) / 1e9);
   if (isWaiting(log))
     text += str(", waiting for rank ", *log.awaited);

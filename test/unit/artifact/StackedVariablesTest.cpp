@@ -189,7 +189,10 @@ TEST(StackedVariables, BlocksOfOthersShareTheirName) {
     group->shared_bytes = plan.shared_bytes;
     plan.groups.push_back(std::move(group));
   }
-  plan.programs.clear();
+  dropPrograms(plan);
+  plan.programs.push_back(std::make_unique<fb::ProgramT>(*plan.programs[0]));
+  for (int32_t group : {0, 1})
+    plan.programs[static_cast<size_t>(group)]->group = group;
   plan.variables[0]->group = 0;
   for (int32_t group : {0, 1}) {
     fb::VariableT &block = addVariable(plan, "b", {4}, {2});

@@ -52,6 +52,8 @@ bool readAtCoordinator(std::span<const uint8_t> bytes) {
   options.authenticated = flags & 1;
   options.restarts = flags & 2 ? 5 : 0;
   options.exitReportGrace = flags & 4 ? 1_s : 0;
+  if (flags & 8)
+    options.elastic = {1, kWorkers + 1};
   options.exactPosition = [](int) { return std::nullopt; };
   CoordinatorCore core(std::move(options), clock);
   std::array<ConnectionId, kWorkers + 1> connections{}; // 0: none

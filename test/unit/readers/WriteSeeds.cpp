@@ -143,16 +143,20 @@ static std::string received(int connection, const FromWorker &message) {
 static std::string received(const ToWorker &message) { return '\0' + counted(toWire(message).SerializeAsString()); }
 
 static void writeMembership() {
-  std::string all;
-  for (uint32_t rank : {0, 1, 2}) {
+  const auto joinOf = [](int connection, uint32_t rank, uint32_t world, uint32_t epoch) {
     JoinMessage join;
     join.rank = rank;
-    join.worldSize = 3;
+    join.worldSize = world;
     join.planDigest = std::string(32, 'p');
     join.producer = "dgc 1";
     join.hostId = join.hostName = "host";
-    all += received(static_cast<int>(rank), join);
-  }
+    join.epoch = epoch;
+    return received(connection, join);
+  };
+  const auto allOf = [&](uint32_t epoch) {
+    return joinOf(0, 0, 3, epoch) + joinOf(1, 1, 3, epoch) + joinOf(2, 2, 3, epoch);
+  };
+  const std::string all = allOf(0);
   const JobError error{absl::StatusCode::kInternal, ExitCode::PeerFailed, 1, Position{3, 4}, "it broke", {{0, 1}}};
   const auto toAll = [](const FromWorker &message) {
     return received(0, message) + received(1, message) + received(2, message);
@@ -162,7 +166,11 @@ static void writeMembership() {
   write("coordinator", "fails", '\1' + all + beat + received(1, FailureMessage{error}));
   write("coordinator", "negotiates",
         '\0' + all + received(1, RequestMessage{{StepEvent::Checkpoint, 2}}) + toAll(ProposalMessage{0, 12}));
-  write("coordinator", "survives", '\2' + all + beat + "\x13" + all + beat);
+  write("coordinator", "survives",
+        '\2' + all + beat + "\x13" + joinOf(0, 0, 3, 1) + joinOf(1, 1, 3, 0) + joinOf(2, 2, 3, 1) + beat);
+  write("coordinator", "shrinks_and_grows",
+        '\x8' + all + beat + "\x13" + joinOf(0, 0, 2, 1) + joinOf(2, 1, 2, 1) + joinOf(3, JoinMessage::kAnyRank, 0, 0) +
+            joinOf(0, 0, 3, 2) + joinOf(2, 1, 3, 2) + joinOf(3, 2, 3, 2));
 
   RosterMessage roster;
   roster.members.assign(3, {"host", "host", 1, "segment"});
@@ -176,7 +184,7 @@ static void writeMembership() {
             received(AgreedMessage{12, {StepEvent::Stop, 2}}) + '\x9' + counted("data") +
             received(GatheredMessage{0, {"a", "b", "c"}}) + '\xa' + received(AllLeftMessage{}));
   write("member", "fails", '\0' + runs + received(AbortMessage{error}));
-  write("member", "regroups", '\0' + runs + received(RegroupMessage{error}) + '\x8' + received(roster));
+  write("member", "regroups", '\0' + runs + received(RegroupMessage{error, 1, 0, 3}) + '\x8' + received(roster));
   write("member", "straggles", '\0' + runs + received(StragglerMessage{1, "host", 0.9, 0.5, 60, {3, 4}}));
 }
 
