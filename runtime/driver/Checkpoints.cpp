@@ -159,8 +159,8 @@ absl::Status Checkpoints::settle() {
   isGivenUp = !lastStatus.ok();
   writer.join();
   isGivenUp = false;
-  if (lastStatus.ok())
-    lastStatus = shardStatus;
+  if (lastStatus.ok() && !shardStatus.ok())
+    lastStatus = all.size() == 1 ? shardStatus : badData(str("rank 0: ", std::string(shardStatus.message())));
   if (lastStatus.ok())
     return absl::OkStatus();
   tell({str("warning: no checkpoint of step ", underWay, ": ", std::string(lastStatus.message()),

@@ -203,6 +203,27 @@ TEST(Elastic, AProcessThatEndedIsFoundByItsNumber) {
   EXPECT_EQ(job.state(2), State::Running);
 }
 
+TEST(Elastic, WhatACoordinatorCannotMeanEndsTheWorker) {
+  for (const RegroupMessage &wrong : {RegroupMessage{{}, 1, 3, 3}, RegroupMessage{{}, 1, 0, 0},
+                                      RegroupMessage{{}, 1, 0, MemberCore::kMostWorkers + 1}}) {
+    ElasticJob job(3, 1, 3);
+    job.startAll();
+    job.workers[2]->core->received(wrong);
+    EXPECT_THAT(job.error(2), HasSubstr(" makes this worker rank "));
+    EXPECT_THAT(job.error(2), HasSubstr("what answers there is no dgc of this version"));
+  }
+  GatheredMessage few;
+  few.data.resize(2);
+  RosterMessage roster;
+  roster.members.resize(4);
+  for (const ToWorker &wrong : {ToWorker(few), ToWorker(roster)}) {
+    ElasticJob job(3, 1, 3);
+    job.startAll();
+    job.workers[2]->core->received(wrong);
+    EXPECT_THAT(job.error(2), HasSubstr("workers, and there are 3; what answers there is no dgc of this version"));
+  }
+}
+
 TEST(Elastic, WhateverDiesAndComesInTheEndAllAreInOneEpoch) {
   const char *given = std::getenv("DGC_SIMULATION_SEEDS");
   const uint32_t seeds = given ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10)) : 300;
