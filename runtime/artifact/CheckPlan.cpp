@@ -429,8 +429,6 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
       return annotate(s, str("variable '", text(variable.name()), "'"));
   }
   DGC_RETURN_IF_ERROR(checkVariables(plan));
-  if (lengthOf(plan.programs()) == 0)
-    return bad("it has no programs");
   for (uint32_t i = 0; i < lengthOf(plan.programs()); ++i) {
     const a::Program &program = *plan.programs()->Get(i);
     if (absl::Status s = checkProgram(plan, program); !s.ok())

@@ -91,7 +91,7 @@ absl::Status JoinedCluster::start() {
     signals = std::make_unique<SignalWatcher>(
         [this](int signal) {
           std::scoped_lock<std::mutex> lock(mutex);
-          if (options.stopsAtSteps && core->state() == MemberCore::State::Running)
+          if (options.stopsAtSteps && core->roster()) // while workers join again, too
             core->request({StepEvent::Stop, signal});
           else
             core->fail(interruptionError(signal));
@@ -142,7 +142,12 @@ absl::Status JoinedCluster::enter() {
   for (;;) {
     std::unique_lock<std::mutex> lock(mutex);
     // The core has its own, finer deadlines for this.
-    absl::Status status = await(lock, [&] { return core->state() == MemberCore::State::Running; });
+    absl::Status status = await(lock, [&] {
+      hasEndedWithout = core->state() == MemberCore::State::Left;
+      return hasEndedWithout || core->state() == MemberCore::State::Running;
+    });
+    if (hasEndedWithout)
+      return absl::OkStatus();
     const bool isJoined = status.ok();
     lock.unlock();
     if (isJoined) {
@@ -176,11 +181,13 @@ absl::Status JoinedCluster::rejoin() {
     {
       std::scoped_lock<std::mutex> lock(mutex);
       assigned = core->assigned();
-      options.rank = static_cast<int>(assigned.rank);
+      const bool isToWait = assigned.rank == JoinMessage::kAnyRank;
+      options.rank = isToWait ? ClusterOptions::kNoRankYet : static_cast<int>(assigned.rank);
       options.worldSize = static_cast<int>(assigned.worldSize);
     }
     segment.reset();
-    DGC_RETURN_IF_ERROR(makeSegment());
+    if (options.rank != ClusterOptions::kNoRankYet)
+      DGC_RETURN_IF_ERROR(makeSegment());
     std::scoped_lock<std::mutex> lock(mutex);
     if (core->state() != MemberCore::State::Regrouping)
       return ended;

@@ -154,6 +154,9 @@ public:
   };
   virtual std::optional<Loss> loss() const = 0;
 
+  /// The job has come to its end while this worker waited for a rank: there is nothing to do, after join() or regroup().
+  virtual bool isOver() const = 0;
+
   /// Ends this worker's part. Returns when all others have left too, or with
   /// the job's error.
   virtual absl::Status leave() = 0;

@@ -95,6 +95,8 @@ void CoordinatorCore::fail(JobError error) {
 void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
   if (!connected.contains(id))
     return;
+  if (newcomers.contains(id))
+    return receivedFromNewcomer(id, message);
   std::optional<int> rank = rankOf(id);
   if (auto *m = std::get_if<JoinMessage>(&message)) {
     if (rank && m->epoch != epoch)
@@ -107,8 +109,6 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
       join(id, readable(*m));
     return;
   }
-  if (auto *m = std::get_if<HeartbeatMessage>(&message); m && newcomers.contains(id))
-    return send(id, HeartbeatReply{members[0].last.position, m->sent, clock.now(), {}});
   if (!rank) // says something before it has joined: not one of ours
     return outgoing.push_back({id, std::nullopt});
   members[*rank].lastHeard = clock.now();
@@ -128,6 +128,9 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
     e.message = absl::StrCat("rank ", *rank, interrupted ? " was " : " failed: ", printable(e.message));
     if (e.exitCode == ExitCode::Network && survives(e, -1))
       return;
+    if (members[*rank].isNew) // it ends, and has cost the others nothing yet
+      return memberLost(*rank, absl::StrCat("could not take part: ", printable(m->error.message)),
+                        ExitCode::PeerFailed);
     if (!isOfAllWorkers(e.exitCode))
       e.exitCode = ExitCode::PeerFailed;
     fail(std::move(e));
@@ -214,6 +217,10 @@ void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
     return turnAway(id, firstError);
   if (m.rank == JoinMessage::kAnyRank)
     return admit(id, m);
+  if (options.elastic && ran && (rankOf(id) != static_cast<int>(m.rank) || m.worldSize != members.size()))
+    return turnAway(id, clusterError(-1, absl::StrCat(describe(m), " cannot join: the job has begun, and ranks of an "
+                                                                   "elastic job change; start it with --elastic and "
+                                                                   "--coordinator, without --rank and --world-size")));
   if (current == State::Running && isSuccessor(m)) {
     const std::optional<ConnectionId> before = members[m.rank].connection;
     memberLost(static_cast<int>(m.rank), absl::StrCat("was started again, as process ", m.pid, " on ", m.hostName),
@@ -287,6 +294,7 @@ void CoordinatorCore::heartbeat(int rank, const HeartbeatMessage &m) {
   if (m.position != member.last.position || m.awaited != member.last.awaited || m.moved != member.last.moved)
     member.advanced = clock.now();
   member.last = m;
+  member.isNew = member.isNew && m.position == Position();
   ++member.heartbeats;
   member.waits += m.awaited != WaitRecord::kNoRank;
   if (stragglers && !member.left)
@@ -330,6 +338,8 @@ void CoordinatorCore::leave(int rank) {
     return;
   current = State::Done;
   sendAll(AllLeftMessage{});
+  for (const auto &[id, join] : newcomers)
+    send(id, AllLeftMessage{});
 }
 
 void CoordinatorCore::tick() {

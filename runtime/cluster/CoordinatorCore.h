@@ -36,7 +36,8 @@ struct Outgoing {
 /// are asked to join anew on the connections that they have, and somebody else starts a worker in place of the lost one
 /// (takeLost). Losses while workers join begin no epoch of their own. An error of a worker itself ends the job as ever.
 /// An elastic job does not wait for others in place of the lost: each loss, and each worker more, begins an epoch with those
-/// that there are. Ranks stay in order, and newcomers get the last ones; so rank 0 stays rank 0 while it lives.
+/// that there are. Ranks stay in order, and newcomers get the last ones; so rank 0 stays rank 0 while it lives. Where there
+/// is no plan for so many, some wait until there is one for more.
 ///
 /// While it runs, workers that wait for each other and do not advance are seen
 /// by their heartbeats: each says whom it waits for. A worker that waits for
@@ -63,6 +64,7 @@ public:
     /// The job goes on with fewer workers, down to `least`, and takes more, up to `most`; whatever `restarts` is.
     struct Sizes {
       int least = 1, most = 1;
+      std::vector<int> between = {}; ///< the numbers that there are plans for; empty: all
     };
     std::optional<Sizes> elastic;
     /// Called at a worker's death for its exact position, if it can be had.
@@ -71,7 +73,7 @@ public:
     std::function<void(const JoinMessage &)> joined;
   };
   enum class State { Joining, Running, Done, Failed };
-  /// So many losses one after the other at one step end the job.
+  /// So many losses one after the other without a step beyond that of the first end the job.
   static constexpr int kMostFruitless = 10;
 
   CoordinatorCore(Options options, Clock &clock);
@@ -114,6 +116,7 @@ public:
 private:
   struct Member {
     bool joined = false, left = false;
+    bool isNew = false; ///< has come while the job ran, and not taken part in a step yet
     std::optional<ConnectionId> connection;
     JoinMessage join;
     HeartbeatMessage last;
@@ -128,7 +131,14 @@ private:
   void misfits(ConnectionId id, const JoinMessage &m, std::string what);
   /// One more worker, which has no rank yet.
   void admit(ConnectionId id, const JoinMessage &m);
+  /// What a worker says that waits for a rank.
+  void receivedFromNewcomer(ConnectionId id, const FromWorker &message);
   void takeNewcomers();
+  void seat(ConnectionId id, const JoinMessage &m);
+  /// Lets members wait, or takes newcomers, so that there is a plan for as many as there are then.
+  void arrange(const JobError &loss);
+  /// The largest number of workers that the job goes on with of so many; 0: none.
+  int sizeFor(size_t workers) const;
   /// Why there cannot be one more worker; nothing where there can.
   std::string whyFull() const;
   void heartbeat(int rank, const HeartbeatMessage &m);
@@ -181,11 +191,11 @@ private:
   std::optional<StepEvent> stopping; ///< the stop that was requested
   uint32_t epoch = 0;
   int restarted = 0, fruitless = 0;
-  uint64_t stepOfLoss = UINT64_MAX; ///< that the job was at when a worker was lost last
+  uint64_t stepOfLoss = UINT64_MAX; ///< the furthest at which a worker was lost
   JobError lastLoss;
   TimeNs lostAt = 0;
   std::vector<Lost> lost;                        ///< since takeLost()
-  std::map<ConnectionId, JoinMessage> newcomers; ///< that wait until all of the first workers are there
+  std::map<ConnectionId, JoinMessage> newcomers; ///< that wait for a rank: for the first workers, or for more
   std::string lastMisfit;                        ///< of a worker that was turned away alone
   int notes = 0;
   size_t everOpened = 0;

@@ -41,6 +41,7 @@ public:
   bool survives(const absl::Status &error) override;
   absl::Status regroup() override;
   std::optional<Loss> loss() const override;
+  bool isOver() const override { return hasEndedWithout; }
 
 private:
   absl::Status host(const Address &meeting);
@@ -96,7 +97,8 @@ private:
   std::atomic<ProgressWord *> ownProgress{&joining};
   std::atomic<const WaitRecord *> ownWaits{&joiningWaits};
   std::shared_ptr<const SegmentHeader> rank0Header;
-  TimeNs lostAt = 0; ///< by `clock`, of the loss before this epoch
+  bool hasEndedWithout = false; ///< the job, without a rank for this worker
+  TimeNs lostAt = 0;            ///< by `clock`, of the loss before this epoch
 
   std::string meetingHost;
   std::unique_ptr<SharedSegment> segment;

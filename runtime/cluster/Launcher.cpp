@@ -186,8 +186,8 @@ absl::Status Launch::startWorker(int rank, bool isMore) {
       if (pipe2(ends[i], O_CLOEXEC) != 0)
         return errnoStatus(errno, "cannot make a pipe");
       fcntl(ends[i][0], F_SETFL, O_NONBLOCK);
-      worker.pipes.push_back(
-          {ends[i][0], i == 0 ? STDOUT_FILENO : STDERR_FILENO, absl::StrCat("[rank ", rank, "] "), ""});
+      worker.pipes.push_back({ends[i][0], i == 0 ? STDOUT_FILENO : STDERR_FILENO,
+                              absl::StrCat(options.elastic ? "[worker " : "[rank ", rank, "] "), ""});
     }
 
   const pid_t parent = getpid();

@@ -42,7 +42,7 @@ struct LauncherOptions {
 /// workers, and returns an exit code when all have ended.
 ///
 /// Rank 0 has this process's terminal; the lines of the others come with
-/// "[rank N] " in front. A worker that dies is replaced; where that was done as often as it may be, or when a worker ends with an error of its own, the
+/// "[rank N] " in front, of an elastic job "[worker N] ", as ranks change there. A worker that dies is replaced; where that was done as often as it may be, or when a worker ends with an error of its own, the
 /// others end within a second, in the end by SIGKILL. An elastic job goes on without, as CoordinatorCore says. The code is that
 /// of the first worker that failed (PeerFailed for one killed by a signal), 130
 /// after Ctrl-C, SIGTERM or SIGHUP. If this process dies, even by SIGKILL, the kernel ends the

@@ -29,7 +29,7 @@ void CoordinatorCore::memberLost(int rank, const std::string &how, ExitCode code
   } else {
     absl::StrAppend(&e.message, " before all workers had joined");
   }
-  if (code != ExitCode::PeerFailed && code != ExitCode::Network) // by an error of its own
+  if (code != ExitCode::PeerFailed && code != ExitCode::Network && !m.isNew) // by an error of its own
     return fail(std::move(e));
   if (!survives(e, rank))
     fail(std::move(e));
@@ -77,20 +77,22 @@ bool CoordinatorCore::makesProgress() {
       at = options.exactPosition(static_cast<int>(r)).value_or(at);
     now = std::max(now, at.step);
   }
-  fruitless = now == stepOfLoss ? fruitless + 1 : 1;
-  stepOfLoss = now;
+  const bool isFurther = stepOfLoss == UINT64_MAX || now > stepOfLoss;
+  fruitless = isFurther ? 1 : fruitless + 1;
+  if (isFurther)
+    stepOfLoss = now;
   return fruitless < kMostFruitless;
 }
 
 std::string CoordinatorCore::whyLost(int rank) {
-  if (options.elastic && rank >= 0 && static_cast<int>(members.size()) - 1 < options.elastic->least)
+  if (options.elastic && rank >= 0 && sizeFor(members.size() - 1 + newcomers.size()) == 0)
     return absl::StrCat(members.size() - 1, members.size() == 2 ? " worker is" : " workers are",
                         " left, and --elastic asks for ", options.elastic->least, " at least: the job ends");
   if (!options.elastic && restarted == options.restarts)
     return absl::StrCat(restarted, restarted == 1 ? " restart was" : " restarts were",
                         " all that --max-restarts allows: the job ends");
   if (!makesProgress())
-    return absl::StrCat(fruitless, " workers were lost at step ", stepOfLoss, ", one after the other: the job ends");
+    return absl::StrCat(fruitless, " workers were lost and the job has not come beyond step ", stepOfLoss, ": it ends");
   return "";
 }
 
@@ -115,7 +117,13 @@ bool CoordinatorCore::survives(const JobError &loss, int rank) {
 
 /// Waits for another process of this rank; goes on without, where the job is elastic.
 void CoordinatorCore::drop(int rank) {
-  lost.push_back({rank, members[rank].join.pid});
+  Member &member = members[rank];
+  lost.push_back({rank, member.join.pid});
+  if (options.elastic && member.connection) // it lives
+    turnAway(*member.connection,
+             clusterError(rank, absl::StrCat("the job has lost ", describe(member.join),
+                                             " and goes on without it; start it again with --elastic "
+                                             "and --coordinator, without --rank")));
   if (options.elastic)
     members.erase(members.begin() + rank);
   else
@@ -137,8 +145,11 @@ void CoordinatorCore::beginEpoch(const JobError &loss) {
   for (size_t r = members.size(); r-- > 0;)
     if (members[r].left && !members[r].connection) // its end was none of the job
       drop(static_cast<int>(r));
-  if (options.elastic && static_cast<int>(members.size()) < options.elastic->least)
-    return fail(loss);
+  if (options.elastic) {
+    if (sizeFor(members.size() + newcomers.size()) == 0)
+      return fail(loss);
+    arrange(loss);
+  }
   for (size_t r = 0; r < members.size(); ++r) {
     Member &m = members[r];
     m.joined = m.left = false;

@@ -72,7 +72,8 @@ void MemberCore::received(const ToWorker &message) {
     if (current == State::Joining)
       current = State::Running;
   } else if (auto *m = std::get_if<RegroupMessage>(&message)) {
-    if (m->rank >= m->worldSize || m->worldSize > kMostWorkers)
+    const bool isToWait = m->rank == JoinMessage::kAnyRank && m->worldSize == 0;
+    if (!isToWait && (m->rank >= m->worldSize || m->worldSize > kMostWorkers))
       return refused(absl::StrCat("makes this worker rank ", m->rank, " of ", m->worldSize,
                                   "; what answers there is no dgc of this version"));
     current = State::Regrouping;

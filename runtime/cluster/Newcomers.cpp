@@ -1,4 +1,4 @@
-// Workers that join an elastic job as one more.
+// Workers that join an elastic job as one more, and those that wait for others.
 #include "runtime/cluster/CoordinatorCore.h"
 
 #include "absl/strings/str_cat.h"
@@ -7,13 +7,22 @@
 
 namespace dgc::rt {
 
+int CoordinatorCore::sizeFor(size_t workers) const {
+  const auto [least, most, between] = *options.elastic;
+  int size = std::min(static_cast<int>(workers), most);
+  while (size >= least && !between.empty() && std::count(between.begin(), between.end(), size) == 0)
+    --size;
+  return size < least ? 0 : size;
+}
+
 std::string CoordinatorCore::whyFull() const {
   if (!options.elastic)
     return absl::StrCat("the job has a fixed number of workers, ", members.size(),
                         ": give each its --rank, or begin the job with --elastic MIN:MAX");
-  if (static_cast<int>(members.size()) >= options.elastic->most)
-    return absl::StrCat("the job has ", members.size(), " workers, as many as --elastic allows");
-  if (current == State::Done || std::any_of(members.begin(), members.end(), [](const Member &m) { return m.left; }))
+  if (static_cast<int>(members.size() + newcomers.size()) >= options.elastic->most)
+    return absl::StrCat("the job has ", members.size() + newcomers.size(), " workers, as many as --elastic allows");
+  if (current == State::Done || stopping ||
+      std::any_of(members.begin(), members.end(), [](const Member &m) { return m.left; }))
     return "the job is about to end";
   return "";
 }
@@ -33,23 +42,55 @@ void CoordinatorCore::admit(ConnectionId id, const JoinMessage &m) {
     takeNewcomers();
 }
 
-/// Begins an epoch with the workers that have come, as far as there is room.
+void CoordinatorCore::receivedFromNewcomer(ConnectionId id, const FromWorker &message) {
+  if (auto *m = std::get_if<HeartbeatMessage>(&message))
+    send(id, HeartbeatReply{members[0].last.position, m->sent, clock.now(), {}});
+  // What else it says it has said before it heard that it is to wait.
+}
+
+/// Begins an epoch with the workers that have come, where there is a plan for more.
 void CoordinatorCore::takeNewcomers() {
+  const auto size = static_cast<size_t>(sizeFor(members.size() + newcomers.size()));
   JobError reason;
-  for (const auto &[id, join] : std::exchange(newcomers, {})) {
-    if (std::string full = whyFull(); !full.empty()) {
-      turnAway(id, clusterError(-1, absl::StrCat(describe(join), " cannot join: ", full)));
-      continue;
-    }
+  while (members.size() < size) {
+    const auto [id, join] = *newcomers.begin();
     absl::StrAppend(&reason.message, reason.message.empty() ? "" : ", ", describe(join), " has joined as rank ",
                     members.size());
-    Member &member = members.emplace_back();
-    member.connection = id;
-    member.join = join;
-    member.lastHeard = member.advanced = clock.now();
+    seat(id, join);
   }
   if (!reason.message.empty())
-    beginEpoch(reason);
+    return beginEpoch(reason);
+  for (const auto &[id, join] : newcomers)
+    send(id, WaitingMessage{{},
+                            0,
+                            absl::StrCat("the job has ", members.size(), " workers, and there is no plan for ",
+                                         members.size() + newcomers.size(), ": waiting for more of them")});
+}
+
+void CoordinatorCore::seat(ConnectionId id, const JoinMessage &m) {
+  Member &member = members.emplace_back();
+  member.connection = id;
+  member.join = m;
+  member.isNew = true;
+  member.lastHeard = member.advanced = clock.now();
+  newcomers.erase(id);
+}
+
+void CoordinatorCore::arrange(const JobError &loss) {
+  const auto size = static_cast<size_t>(sizeFor(members.size() + newcomers.size()));
+  while (members.size() < size) {
+    const auto [id, join] = *newcomers.begin();
+    seat(id, join);
+  }
+  while (members.size() > size) {
+    Member last = std::move(members.back());
+    members.pop_back();
+    if (!last.connection)
+      continue;
+    last.join.rank = JoinMessage::kAnyRank;
+    newcomers[*last.connection] = last.join;
+    send(*last.connection, RegroupMessage{loss, epoch, JoinMessage::kAnyRank, 0});
+  }
 }
 
 } // namespace dgc::rt

@@ -273,6 +273,9 @@ absl::StatusOr<std::optional<Replicas::Found>> Replicas::find(const GatherBytes 
   std::optional<RunProgress> progress = progressOf(whole->text);
   if (!progress || progress->state.step != whole->step)
     return absl::InternalError("a copy says of its run what is no such text");
+  std::erase_if(generations, [&](const Generation &each) {
+    return each.number < whole->generation && &each != &generations.back();
+  });
   if (Generation &mine = generations.back(); mine.number == whole->generation) {
     // The next copy does not take the place of this one.
     auto has = [&](const Slot &slot) {

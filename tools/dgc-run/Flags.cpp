@@ -322,6 +322,11 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
 /// What the flags ask of standard input and output that cannot be; empty: nothing.
 static std::string contradiction(const Flags &flags) {
   const rt::RunOptions &run = flags.run;
+  if (flags.elastic)
+    for (auto [flag, path] : {std::pair("--save", &run.save), {"--log-json", &run.logJson}, {"--trace", &run.trace}})
+      if (*path == "-")
+        return std::string(flag) + ": another worker of an elastic job may come to write it, and cannot write to "
+                                   "standard output of this process: give a file";
   if (flags.elastic && !run.feed.empty())
     return "--elastic: a run on --feed is one call; leave it out";
   if (run.replicas > 0 && flags.maxRestarts == 0 && !flags.elastic)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/artifact/PlanRange.h"
+#include "runtime/cluster/CoordinatorCore.h"
 #include "runtime/cluster/Identity.h"
 #include "tools/dgc-run/Flags.h"
 
@@ -25,8 +26,10 @@ public:
   absl::StatusOr<const rt::Artifact *> of(uint32_t workers);
   /// What workers compare.
   std::string digest() const;
-  /// --elastic: an error where there is not a plan for each number of workers, or the job cannot be elastic.
-  absl::Status checkElastic(const Flags &flags);
+  /// --elastic: an error where there are no plans for its numbers of workers, or the job, which begins with so many, cannot be elastic.
+  absl::Status checkElastic(const Flags &flags, int workers);
+  /// The numbers of workers that an elastic job goes on with.
+  rt::CoordinatorCore::Options::Sizes elasticSizes(const Flags &flags) const;
 
 private:
   Plans(rt::PlanRange range, rt::Signers signers) : range(std::move(range)), signers(std::move(signers)) {}
@@ -37,9 +40,8 @@ private:
   std::map<uint32_t, std::unique_ptr<rt::Artifact>> loaded;
 };
 
-/// Whether this process joins an elastic job as one more: it has the address of the job, and no rank.
-inline bool joinsAsOneMore(const Flags &flags) {
-  return flags.elastic && flags.coordinator && !flags.rank && !flags.worldSize;
-}
+/// Who this process is; nothing where it is to start the workers. One that joins an elastic job as one more, with the address of the
+/// job and no rank from anywhere, is rank ClusterOptions::kNoRankYet.
+absl::StatusOr<std::optional<rt::Identity>> identityOf(const Flags &flags);
 
 } // namespace dgc::tool

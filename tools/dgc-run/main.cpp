@@ -162,7 +162,7 @@ static void watchWorkers(ClusterOptions &options, JobStatus &status) {
 /// One worker of several: joins the others, runs, leaves.
 static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Artifact &artifact, Plans &plans) {
   const artifact::Plan &plan = artifact.plan();
-  const bool isOneMore = joinsAsOneMore(flags);
+  const bool isOneMore = identity.rank == ClusterOptions::kNoRankYet;
   if (!isOneMore && identity.worldSize != static_cast<int>(plan.world_size()))
     return withExitCode(absl::InvalidArgumentError(str("the plan is for ", plan.world_size(), " workers, but ",
                                                        identity.source == "--rank" ? "--world-size" : identity.source,
@@ -211,7 +211,7 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
     options.transport.channels = Replicas::kChannel + 1;
   options.restarts = flags.maxRestarts;
   if (flags.elastic)
-    options.elastic = {flags.elastic->first, flags.elastic->second};
+    options.elastic = plans.elasticSizes(flags);
   options.transportName = flags.transport;
   options.stopsAtSteps = !flags.run.checkpoint.empty();
   options.notice = notice;
@@ -239,8 +239,15 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   const bool maySurvive = flags.maxRestarts > 0 || flags.elastic;
   flags.ran = true;
   for (;;) { // once more after each loss of a worker that the job survives
-    DGC_ASSIGN_OR_RETURN(const Artifact *current, plans.of(static_cast<uint32_t>(cluster->worldSize())));
-    described = &current->plan();
+    if (cluster->isOver()) {
+      notice("the job has ended while this worker waited for more, with whom it would have had a plan");
+      return 0;
+    }
+    const std::optional<Cluster::Loss> loss = cluster->loss(); // its op is of the plan before
+    const absl::StatusOr<const Artifact *> current = plans.of(static_cast<uint32_t>(cluster->worldSize()));
+    if (!current.ok())
+      return cluster->fail(current.status());
+    described = &(*current)->plan();
     WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
     context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
     context.gate = &cluster->gate();
@@ -252,19 +259,20 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
     context.serving = serving ? &*serving : nullptr;
     if (maySurvive)
       context.survives = [&](const absl::Status &error) { return cluster->survives(error); };
-    if (const std::optional<Cluster::Loss> loss = cluster->loss())
+    if (loss)
       context.loss = WorkerLoss{loss->what, loss->at, loss->number};
     absl::StatusOr<RunEnd> end = catchExhaustion([&]() -> absl::StatusOr<RunEnd> {
       if (!maySurvive) // else connections to other workers may be needed later
         DGC_RETURN_IF_ERROR(dropNetwork(artifact, flags));
-      return runWorker(*current, flags.run, context);
+      return runWorker(**current, flags.run, context);
     });
     const absl::Status status = end.ok() ? cluster->leave() : end.status();
     if (status.ok())
       return exitCodeOf(*end);
     if (!cluster->survives(status))
       return end.ok() ? status : cluster->fail(status);
-    DGC_RETURN_IF_ERROR(cluster->regroup());
+    if (absl::Status regrouped = cluster->regroup(); !regrouped.ok())
+      return cluster->fail(std::move(regrouped));
     DGC_ASSIGN_OR_RETURN(serving, serve());
   }
 }
@@ -303,7 +311,7 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, const 
   options.stopsAtSteps = !flags.run.checkpoint.empty();
   options.restarts = flags.maxRestarts;
   if (flags.elastic)
-    options.elastic = {flags.elastic->first, flags.elastic->second};
+    options.elastic = plans.elasticSizes(flags);
   options.restarting = [&](int rank, int number) {
     toStderr(str("dgc-run: restart ", number, " of ", flags.maxRestarts, ": ",
                  flags.elastic ? std::string("another worker is to join")
@@ -363,15 +371,9 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   flags.mayReplaceLog = mayReplaceLog(flags.run, realDisk());
   DGC_ASSIGN_OR_RETURN(const Signers signers, signersOf(flags));
   DGC_ASSIGN_OR_RETURN(Plans plans, Plans::open(flags, signers));
-  DGC_RETURN_IF_ERROR(plans.checkElastic(flags));
-  std::optional<Identity> identity;
-  if (joinsAsOneMore(flags)) {
-    identity = Identity{ClusterOptions::kNoRankYet, flags.elastic->second, *flags.coordinator, "--elastic"};
-  } else if (flags.role.empty()) {
-    DGC_ASSIGN_OR_RETURN(identity,
-                         resolveIdentity({flags.rank, flags.worldSize, flags.coordinator}, processEnvironment()));
-  }
+  DGC_ASSIGN_OR_RETURN(std::optional<Identity> identity, identityOf(flags));
   DGC_ASSIGN_OR_RETURN(const uint32_t workers, plans.beginsWith(flags, identity));
+  DGC_RETURN_IF_ERROR(plans.checkElastic(flags, static_cast<int>(workers)));
   DGC_ASSIGN_OR_RETURN(const Artifact *artifact, plans.of(workers));
   const absl::Status outputs = checkOutputs(artifact->plan(), flags.run, realDisk());
   flags.mayReplaceLog = outputs.ok();

@@ -118,13 +118,6 @@ TEST(Reader, DigestsThatOverlapAreRefused) {
       << status;
 }
 
-TEST(Reader, APlanWithoutProgramsIsRefused) {
-  fb::PlanT plan = samplePlan();
-  plan.programs.clear();
-  const auto loaded = loadBytes(*finishPlan(std::move(plan)));
-  EXPECT_EQ(loaded.status().message(), "artifact: it has no programs");
-}
-
 TEST(Reader, EveryFlippedBitIsRefused) {
   std::vector<uint8_t> bytes = recordedBytes();
   for (size_t i = 0; i < bytes.size(); ++i)

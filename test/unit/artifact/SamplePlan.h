@@ -56,13 +56,6 @@ inline void addInitialSection(fb::PlanT &plan, size_t count, float first) {
   plan.sections.push_back(std::move(section));
 }
 
-/// Leaves a program that does nothing, as a plan needs one.
-inline void dropPrograms(fb::PlanT &plan) {
-  plan.programs.clear();
-  plan.programs.push_back(std::make_unique<fb::ProgramT>());
-  plan.programs[0]->name = "nothing";
-}
-
 /// Two workers on axis "data"; variable w [4, 4]; a program "train" with one
 /// step of each kind except point to point.
 inline fb::PlanT samplePlan() {

@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                "rank 2 (process 1002 on host2) runs dgc 2, rank 0 (process 1000 on host0) runs dgc 1; run the same "
                "dgc-run on all machines"},
         Misfit{"OtherProtocol", [](JoinMessage &m) { m.protocol = 9; },
-               "rank 2 (process 1002 on host2) speaks version 9 of the cluster protocol, the coordinator version 5; "
+               "rank 2 (process 1002 on host2) speaks version 9 of the cluster protocol, the coordinator version 6; "
                "run the same dgc-run on all machines"},
         Misfit{"RankTooLarge", [](JoinMessage &m) { m.rank = 4; },
                "rank 4 (process 1002 on host2) does not exist among 4 workers; ranks are 0 to 3"}),

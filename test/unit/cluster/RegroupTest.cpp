@@ -170,7 +170,7 @@ TEST(Regroup, AWorkerThatDiesAgainAndAgainAtOneStepEndsTheJob) {
     job.replace(1);
   }
   EXPECT_EQ(losses, 20 + CoordinatorCore::kMostFruitless - 1);
-  EXPECT_THAT(job.of(0).notices, ElementsAre("10 workers were lost at step 77, one after the other: the job ends"));
+  EXPECT_THAT(job.of(0).notices, ElementsAre("10 workers were lost and the job has not come beyond step 77: it ends"));
 }
 
 TEST(Regroup, AnErrorOfAWorkerItselfEndsTheJob) {

@@ -41,7 +41,7 @@ class Variable {
 public:
   Variable(fb::InitKind init, double a, double b, int64_t n, int64_t m, fb::DType dtype = fb::DType::F32) {
     fb::PlanT plan = samplePlan();
-    dropPrograms(plan);
+    plan.programs.clear();
     plan.private_bytes = 1 << 24;
     plan.variable_buffers[0]->shape = {n, m};
     plan.variable_buffers[0]->dtype = dtype;

@@ -19,7 +19,7 @@ fb::PlanT planOf(fb::InitKind init, const std::vector<std::vector<uint32_t>> &ax
   fb::PlanT plan = samplePlan();
   plan.kernels.clear();
   plan.object_section = -1;
-  dropPrograms(plan);
+  plan.programs.clear();
   plan.programs.push_back(std::make_unique<fb::ProgramT>());
   plan.programs[0]->name = "main";
   addInitialSection(plan, 20, -3.0F);

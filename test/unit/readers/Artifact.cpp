@@ -45,7 +45,7 @@ bool read(std::span<const uint8_t> bytes) {
   describeAsJson(**artifact);
   summarize(plan);
   graphOf(plan);
-  for (uint32_t i = 0; i < plan.programs()->size(); ++i)
+  for (uint32_t i = 0; plan.programs() && i < plan.programs()->size(); ++i)
     trafficOf(*plan.programs()->Get(i));
   return true;
 }

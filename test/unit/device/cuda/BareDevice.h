@@ -11,7 +11,7 @@ namespace dgc::testing {
 /// A plan without programs or code.
 inline std::unique_ptr<rt::Artifact> barePlan() {
   rt::test::fb::PlanT plan = rt::test::samplePlan();
-  rt::test::dropPrograms(plan);
+  plan.programs.clear();
   return *rt::loadBytes(*rt::finishPlan(std::move(plan)));
 }
 

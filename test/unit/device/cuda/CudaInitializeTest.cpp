@@ -23,7 +23,7 @@ fb::PlanT planOf(fb::InitKind init, const std::vector<std::vector<uint32_t>> &ax
   plan.kernels.clear();
   plan.object_section = -1;
   plan.shared_bytes = 0; // workers do not meet
-  dropPrograms(plan);
+  plan.programs.clear();
   plan.programs.push_back(std::make_unique<fb::ProgramT>());
   plan.programs[0]->name = "main";
   addInitialSection(plan, 20, -3.0F);

@@ -1,7 +1,7 @@
 """Runs an elastic job whose processes are started here, and lets some die and others join, each after some more steps.
 
 elastic_job.py WORLD ACTIONS -- COMMAND..: ACTIONS as kill1,join,kill2: the process that was started as number 1, counted from 0, is
-killed, or one more is started. COMMAND has --log-json FILE, and gets --coordinator, and --rank and --world-size for the first ones.
+killed, or one more is started (join-without-data: one that cannot take part). COMMAND has --log-json FILE, and gets --coordinator, and --rank and --world-size for the first ones.
 Prints what process 0 prints, the numbers of workers that the log tells of, and the codes of the processes that were not killed."""
 
 import json
@@ -37,7 +37,7 @@ def steps_since(changes):
     return found
 
 
-def start(*flags):
+def start(*flags, command=command):
     number = len(processes)
     first = number == 0
     output = subprocess.PIPE if first else open(f"{log}.{number}.txt", "w", encoding="utf-8")
@@ -55,6 +55,8 @@ for number, action in enumerate(actions):
         break
     if action == "join":
         start()
+    elif action == "join-without-data":
+        start(command=["nowhere" if word == command[command.index("--data") + 1] else word for word in command])
     else:
         killed.add(int(action.removeprefix("kill")))
         processes[int(action.removeprefix("kill"))].send_signal(signal.SIGKILL)
