@@ -133,12 +133,10 @@ void dgc::tool::addCheckpointFlags(CLI::App &app, Flags &flags) {
                                         "' is not two numbers of workers, the fewest and the most, as in 2:8");
            flags.elastic = {least, most};
          },
-         "Go on with fewer workers when some are lost, from the copies of --replicas or the newest checkpoint, and "
-         "with "
-         "more when some join; the plan has to be for all these numbers (dgc-compile --mesh data=MIN:MAX). A worker "
-         "joins "
-         "with this flag and --coordinator, without --rank; --max-restarts lets dgc-run start others for those that "
-         "die")
+         "Go on with fewer workers when some are lost, and with more when some join, from the copies of --replicas or "
+         "the newest checkpoint; there have to be plans for these numbers (dgc-compile --mesh data=MIN:MAX). A worker "
+         "joins with this flag and --coordinator, without --rank; local ones that die are replaced while "
+         "--max-restarts lasts")
       ->type_name("MIN:MAX")
       ->group(group);
   app.add_option("--max-restarts", flags.maxRestarts,
