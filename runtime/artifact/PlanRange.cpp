@@ -163,6 +163,8 @@ std::vector<uint32_t> PlanRange::sizes() const {
   return result;
 }
 
+std::string PlanRange::sizesText() const { return spelledSizes(table); }
+
 const Entry *PlanRange::find(uint32_t workers) const {
   auto entry = std::find_if(table.begin(), table.end(), [&](const Entry &each) { return each.workers == workers; });
   return entry == table.end() ? nullptr : &*entry;

@@ -51,6 +51,8 @@ public:
   const std::vector<Entry> &entries() const { return table; }
   /// The numbers of workers, ascending.
   std::vector<uint32_t> sizes() const;
+  /// "2, 3 and 4 workers"; some of many.
+  std::string sizesText() const;
   bool has(uint32_t workers) const { return find(workers) != nullptr; }
 
   /// Reads and checks the plan of this size, whose digest and size have to be those of the table, as load() does. A size that

@@ -134,7 +134,6 @@ private:
   /// What a worker says that waits for a rank.
   void receivedFromNewcomer(ConnectionId id, const FromWorker &message);
   void takeNewcomers();
-  void seat(ConnectionId id, const JoinMessage &m);
   /// Lets members wait, or takes newcomers, so that there is a plan for as many as there are then.
   void arrange(const JobError &loss);
   /// The largest number of workers that the job goes on with of so many; 0: none.

@@ -52,12 +52,10 @@ void CoordinatorCore::receivedFromNewcomer(ConnectionId id, const FromWorker &me
 void CoordinatorCore::takeNewcomers() {
   const auto size = static_cast<size_t>(sizeFor(members.size() + newcomers.size()));
   JobError reason;
-  while (members.size() < size) {
-    const auto [id, join] = *newcomers.begin();
-    absl::StrAppend(&reason.message, reason.message.empty() ? "" : ", ", describe(join), " has joined as rank ",
-                    members.size());
-    seat(id, join);
-  }
+  size_t rank = members.size();
+  for (auto each = newcomers.begin(); rank < size; ++each, ++rank)
+    absl::StrAppend(&reason.message, reason.message.empty() ? "" : ", ", describe(each->second), " has joined as rank ",
+                    rank);
   if (!reason.message.empty())
     return beginEpoch(reason);
   for (const auto &[id, join] : newcomers)
@@ -67,29 +65,26 @@ void CoordinatorCore::takeNewcomers() {
                                          members.size() + newcomers.size(), ": waiting for more of them")});
 }
 
-void CoordinatorCore::seat(ConnectionId id, const JoinMessage &m) {
-  Member &member = members.emplace_back();
-  member.connection = id;
-  member.join = m;
-  member.isNew = true;
-  member.lastHeard = member.advanced = clock.now();
-  newcomers.erase(id);
-}
-
 void CoordinatorCore::arrange(const JobError &loss) {
   const auto size = static_cast<size_t>(sizeFor(members.size() + newcomers.size()));
   while (members.size() < size) {
-    const auto [id, join] = *newcomers.begin();
-    seat(id, join);
+    auto first = newcomers.extract(newcomers.begin());
+    Member &member = members.emplace_back();
+    member.connection = first.key();
+    member.join = std::move(first.mapped());
+    member.isNew = true;
+    member.lastHeard = member.advanced = clock.now();
   }
   while (members.size() > size) {
-    Member last = std::move(members.back());
-    members.pop_back();
-    if (!last.connection)
+    Member &last = members.back();
+    if (!last.connection) { // it is lost, as will be heard in a moment
+      drop(static_cast<int>(members.size()) - 1);
       continue;
+    }
     last.join.rank = JoinMessage::kAnyRank;
     newcomers[*last.connection] = last.join;
     send(*last.connection, RegroupMessage{loss, epoch, JoinMessage::kAnyRank, 0});
+    members.pop_back();
   }
 }
 

@@ -94,9 +94,7 @@ void WorkerRun::sayWhatWasLost() {
   const double ms = static_cast<double>(clock.now() - context.loss->at) * 1e-6;
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.2f", ms * 1e-3);
-  const uint32_t world = artifact.plan().world_size();
-  const std::string workers =
-      context.kept->planOf ? str(world, world == 1 ? " worker" : " workers") : std::string("another worker");
+  const std::string workers = context.kept->planOf ? counted(artifact.plan().world_size(), "worker") : "another worker";
   const std::string text = str(context.loss->what, ": the job goes on with ", workers, " from step ", state.step, ", ",
                                copies      ? "by the copies in memory"
                                : isResumed ? str("by ", options.load)

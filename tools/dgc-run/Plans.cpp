@@ -15,14 +15,6 @@ absl::StatusOr<Plans> Plans::open(const Flags &flags, Signers signers) {
   return Plans(std::move(range), std::move(signers));
 }
 
-std::string Plans::sizesText() const {
-  std::string text;
-  const std::vector<uint32_t> sizes = range.sizes();
-  for (size_t i = 0; i < sizes.size(); ++i)
-    text += str(i == 0 ? "" : i + 1 == sizes.size() ? " or " : ", ", sizes[i]);
-  return text;
-}
-
 absl::StatusOr<uint32_t> Plans::beginsWith(const Flags &flags, const std::optional<Identity> &identity) const {
   if (!isRange())
     return range.sizes().front();
@@ -32,7 +24,7 @@ absl::StatusOr<uint32_t> Plans::beginsWith(const Flags &flags, const std::option
     return static_cast<uint32_t>(identity->worldSize);
   if (flags.elastic)
     return static_cast<uint32_t>(flags.elastic->second);
-  return usageError(str("the file has plans for ", sizesText(), " workers: say for how many, with --nproc"));
+  return usageError(str("the file has plans for ", range.sizesText(), ": say for how many, with --nproc"));
 }
 
 absl::StatusOr<const Artifact *> Plans::of(uint32_t workers) {
@@ -62,10 +54,10 @@ absl::Status Plans::checkElastic(const Flags &flags, int workers) {
   for (const int size : {least, most})
     if (!range.has(static_cast<uint32_t>(size)))
       return usageError(str("--elastic ", least, ":", most, ": there is no plan for ", size, " workers, but for ",
-                            sizesText(), ": give --elastic numbers of these, or compile the model for all"));
+                            range.sizesText(), ": give --elastic numbers of these, or compile the model for all"));
   if (workers < std::max(least, 2) || workers > most)
-    return usageError(str("--elastic ", least, ":", most, ": the job cannot begin with ", workers,
-                          workers == 1 ? " worker" : " workers", ": begin with ", std::max(least, 2), " to ", most));
+    return usageError(str("--elastic ", least, ":", most, ": the job cannot begin with ", counted(workers, "worker"),
+                          ": begin with ", std::max(least, 2), " to ", most));
   DGC_ASSIGN_OR_RETURN(const Artifact *any, of(static_cast<uint32_t>(most)));
   if (any->plan().asynchronous())
     return usageError(

@@ -33,8 +33,6 @@ public:
 
 private:
   Plans(rt::PlanRange range, rt::Signers signers) : range(std::move(range)), signers(std::move(signers)) {}
-  std::string sizesText() const;
-
   rt::PlanRange range;
   rt::Signers signers;
   std::map<uint32_t, std::unique_ptr<rt::Artifact>> loaded;

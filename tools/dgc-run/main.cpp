@@ -202,11 +202,11 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   options.stragglerFactor = flags.stragglerFactor;
   options.planDigest = plans.digest();
   options.producer = plan.producer() ? plan.producer()->str() : "";
-  const uint64_t staging = flags.run.replicas > 0 ? Replicas::stagingBytes(plan) : 0;
-  options.sharedBytes = [&](int workers) -> absl::StatusOr<uint64_t> {
+  const auto sharedBytesOf = [&](int workers) -> absl::StatusOr<uint64_t> {
     DGC_ASSIGN_OR_RETURN(const Artifact *of, plans.of(static_cast<uint32_t>(workers)));
     return of->plan().shared_bytes() + (flags.run.replicas > 0 ? Replicas::stagingBytes(of->plan()) : 0);
   };
+  options.sharedBytes = sharedBytesOf;
   if (flags.run.replicas > 0)
     options.transport.channels = Replicas::kChannel + 1;
   options.restarts = flags.maxRestarts;
@@ -226,7 +226,8 @@ static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Arti
   else if (!options.launched)
     toStderr(str("dgc-run: rank ", identity.rank, " of ", identity.worldSize, ", from ", identity.source,
                  "; the workers meet at ", identity.coordinator, "\n"));
-  DGC_RETURN_IF_ERROR(checkClusterResources(1, flags.run.threads, plan.world_size() * (plan.shared_bytes() + staging)));
+  DGC_ASSIGN_OR_RETURN(const uint64_t sharedBytes, sharedBytesOf(static_cast<int>(plan.world_size())));
+  DGC_RETURN_IF_ERROR(checkClusterResources(1, flags.run.threads, plan.world_size() * sharedBytes));
   taskLine = TaskLine::onTerminal(STDERR_FILENO); // before other threads write
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
   meeting.reset();
@@ -413,7 +414,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   flags.isFirst = !identity || identity->rank == 0;
   if (flags.isFirst)
     DGC_RETURN_IF_ERROR(outputs);
-  if (flags.run.replicas > 0 && !flags.elastic && (world == 1 || flags.transport == "in-process"))
+  if (flags.run.replicas > 0 && (world == 1 || flags.transport == "in-process"))
     return usageError(world == 1 ? "--replicas: the plan is for one worker, so no other can have a copy"
                                  : "--replicas: with --transport=in-process all workers are lost with the process");
   if (flags.run.replicas > 0 && artifact->plan().asynchronous())

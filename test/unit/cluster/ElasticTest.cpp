@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 #include <set>
 
@@ -351,8 +350,7 @@ TEST(Elastic, WhatACoordinatorCannotMeanEndsTheWorker) {
 }
 
 TEST(Elastic, WhateverDiesAndComesInTheEndAllAreInOneEpoch) {
-  const char *given = std::getenv("DGC_SIMULATION_SEEDS");
-  const uint32_t seeds = given ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10)) : 300;
+  const uint32_t seeds = simulationSeeds();
   for (uint32_t seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);

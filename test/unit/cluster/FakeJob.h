@@ -6,10 +6,17 @@
 #include "runtime/cluster/CoordinatorCore.h"
 #include "runtime/cluster/MemberCore.h"
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 
 namespace dgc::rt::test {
+
+/// How many random jobs are simulated; a campaign says that: DGC_SIMULATION_SEEDS=1000000.
+inline uint32_t simulationSeeds() {
+  const char *given = std::getenv("DGC_SIMULATION_SEEDS");
+  return given ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10)) : 300;
+}
 
 class FakeJob {
 public:
